@@ -1,0 +1,1 @@
+//! Registry, scopes, hooks and the guarded call pipeline of callgate

@@ -1,0 +1,1 @@
+//! Program engines for callgate's Code Mode

@@ -1,0 +1,1 @@
+//! Session events, append-only log and log checker for callgate

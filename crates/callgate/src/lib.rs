@@ -1,0 +1,1 @@
+//! A guarded tool runtime for AI agents
