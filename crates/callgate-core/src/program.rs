@@ -1,0 +1,360 @@
+//! What Code Mode asks of a program engine, and what an engine asks of Code Mode.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use callgate_schema::{Json, Str};
+use futures_util::future::BoxFuture;
+
+use crate::signal::Signal;
+
+/// The languages a program may be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[expect(clippy::exhaustive_enums, reason = "a new language must be answered wherever one is matched")]
+pub enum Language {
+    /// TypeScript whose types are erased before it runs.
+    TypeScript,
+    /// Python.
+    Python,
+}
+
+impl Language {
+    /// Every language, in the order they are listed to people.
+    pub const ALL: [Self; 2] = [Self::TypeScript, Self::Python];
+
+    /// Its name in configuration and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TypeScript => "typescript",
+            Self::Python => "python",
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// How far a program is kept from the host. Reported, never assumed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Isolation {
+    /// An interpreter in this process: limits hold where the interpreter can be interrupted.
+    InProcess,
+    /// A process of its own: limits, and a kill on the deadline.
+    Worker,
+    /// A process without files, network, processes and environment.
+    WorkerConfined,
+}
+
+impl fmt::Display for Isolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::InProcess => "in-process",
+            Self::Worker => "worker",
+            Self::WorkerConfined => "worker, confined",
+        })
+    }
+}
+
+/// Runs programs of one language.
+///
+/// # Cancellation
+///
+/// Dropping the future of [`run`](Self::run) stops the interpreter as soon as it can be stopped;
+/// Code Mode itself never does that, it cancels the signal and waits.
+pub trait ProgramEngine: Send + Sync + fmt::Debug + 'static {
+    /// The language of its programs.
+    fn language(&self) -> Language;
+
+    /// How far its programs are kept from the host.
+    fn isolation(&self) -> Isolation;
+
+    /// Runs one program to its end. A program that fails is an `Ok` with a
+    /// [`failure`](ProgramEnd::failure).
+    ///
+    /// # Errors
+    ///
+    /// Only for misuse (malformed namespaces, an engine that was shut down) or a defect inside.
+    fn run(
+        &self,
+        program: Program,
+        host: Arc<dyn ProgramHost>,
+        signal: Signal,
+    ) -> BoxFuture<'static, Result<ProgramEnd, EngineError>>;
+}
+
+/// One program and what it can reach.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Program {
+    /// The program text, as its author wrote it.
+    pub source: Str,
+    /// The objects it finds in its global scope.
+    pub namespaces: Vec<Namespace>,
+    /// The clock of the run: time spent waiting for people does not count.
+    pub clock: RunClock,
+}
+
+impl Program {
+    /// A program with a fresh clock.
+    pub fn new(source: impl Into<Str>, namespaces: Vec<Namespace>) -> Self {
+        Self { source: source.into(), namespaces, clock: RunClock::default() }
+    }
+}
+
+/// A global object of a program whose members are functions of the host.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Namespace {
+    /// The name of the object.
+    pub global: Str,
+    /// The names of its functions: any strings.
+    pub members: Vec<Str>,
+    /// The class of the errors its functions reject with.
+    pub error_class: Option<ErrorClass>,
+}
+
+impl Namespace {
+    /// A namespace with the given functions.
+    pub fn new(global: impl Into<Str>, members: Vec<Str>, error_class: Option<ErrorClass>) -> Self {
+        Self { global: global.into(), members, error_class }
+    }
+}
+
+/// The error class of a [`Namespace`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ErrorClass {
+    /// The name of the class in the program.
+    pub name: Str,
+    /// The property that names the function which failed.
+    pub member_property: Str,
+}
+
+impl ErrorClass {
+    /// An error class.
+    pub fn new(name: impl Into<Str>, member_property: impl Into<Str>) -> Self {
+        Self { name: name.into(), member_property: member_property.into() }
+    }
+}
+
+/// The side of a run that serves its calls.
+pub trait ProgramHost: Send + Sync {
+    /// One call of the program. Calls arrive in the order the program submitted them, from one
+    /// thread at a time, and must not block it; the answer goes through `reply`.
+    fn call(&self, call: ProgramCall, reply: Reply);
+}
+
+/// A call that a program made.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ProgramCall {
+    /// The namespace it went to.
+    pub global: Str,
+    /// The function it named.
+    pub member: Str,
+    /// What it passed.
+    pub arguments: Json,
+}
+
+impl ProgramCall {
+    /// A call of `global.member(arguments)`.
+    pub fn new(global: impl Into<Str>, member: impl Into<Str>, arguments: Json) -> Self {
+        Self { global: global.into(), member: member.into(), arguments }
+    }
+}
+
+type ReplyFn = dyn FnOnce(Result<Json, String>) + Send;
+
+/// Answers one call. Dropped unsent, it answers with a failure.
+pub struct Reply(Option<Box<ReplyFn>>);
+
+impl Reply {
+    /// A reply that hands its answer to `send`, which must not block.
+    pub fn new(send: impl FnOnce(Result<Json, String>) + Send + 'static) -> Self {
+        Self(Some(Box::new(send)))
+    }
+
+    /// Answers: the value, or the message of the failure.
+    pub fn send(mut self, answer: Result<Json, String>) {
+        if let Some(send) = self.0.take() {
+            send(answer);
+        }
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if let Some(send) = self.0.take() {
+            send(Err("failed: the run is over, the call was not made".to_owned()));
+        }
+    }
+}
+
+impl fmt::Debug for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reply").finish_non_exhaustive()
+    }
+}
+
+/// How a program ended.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct ProgramEnd {
+    /// What it returned, if it returned something and did not fail.
+    pub value: Option<Json>,
+    /// What it logged, one entry a call, in order.
+    pub logs: Vec<Str>,
+    /// Why it failed.
+    pub failure: Option<ProgramFailure>,
+}
+
+/// Why a program failed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ProgramFailure {
+    /// What kind of failure it is.
+    pub kind: FailureKind,
+    /// What happened, for the author of the program.
+    pub message: String,
+    /// Where in the author's text, if known.
+    pub position: Option<Position>,
+}
+
+impl ProgramFailure {
+    /// A failure without a position.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), position: None }
+    }
+
+    /// The same failure at a place in the author's text.
+    pub fn at(mut self, position: Position) -> Self {
+        self.position = Some(position);
+        self
+    }
+}
+
+/// A place in a program's text. Both count from 1; columns count Unicode scalar values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a place in a text has a line and a column")]
+pub struct Position {
+    /// The line.
+    pub line: u32,
+    /// The column.
+    pub column: u32,
+}
+
+/// The kinds of failure a run can end with; exactly one applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// The program threw, or could not be parsed.
+    Exception,
+    /// It used up its compute budget or its wall time.
+    Timeout,
+    /// It was cancelled.
+    Abort,
+    /// Its interpreter died or ran out of memory.
+    WorkerExit,
+    /// It returned something that is not lossless JSON.
+    InvalidOutput,
+    /// It printed or returned more than is allowed.
+    OutputLimit,
+}
+
+impl FailureKind {
+    /// The stable name, as the log and the model see it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exception => "exception",
+            Self::Timeout => "timeout",
+            Self::Abort => "abort",
+            Self::WorkerExit => "worker-exit",
+            Self::InvalidOutput => "invalid-output",
+            Self::OutputLimit => "output-limit",
+        }
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// An engine that could not run a program at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineError(Arc<str>);
+
+impl EngineError {
+    /// An error with a message that says what to do.
+    pub fn new(message: impl Into<Arc<str>>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for EngineError {}
+
+/// Keeps the time a run spent waiting for people, which counts against none of its limits.
+#[derive(Clone, Default)]
+pub struct RunClock(Arc<ClockState>);
+
+#[derive(Default)]
+struct ClockState {
+    waiting: AtomicUsize,
+    since: Mutex<Option<Instant>>,
+    waited_nanos: AtomicU64,
+}
+
+impl RunClock {
+    /// Stops the clock until the returned guard is dropped. Pauses may overlap.
+    #[must_use]
+    pub fn pause(&self) -> ClockPause {
+        let mut since = self.0.since.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.0.waiting.fetch_add(1, Ordering::AcqRel) == 0 {
+            *since = Some(Instant::now());
+        }
+        ClockPause(self.clone())
+    }
+
+    /// How long the run waited so far.
+    pub fn waited(&self) -> Duration {
+        let since = self.0.since.lock().unwrap_or_else(PoisonError::into_inner);
+        let past = Duration::from_nanos(self.0.waited_nanos.load(Ordering::Acquire));
+        past + since.map_or(Duration::ZERO, |start| start.elapsed())
+    }
+}
+
+impl fmt::Debug for RunClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunClock").field("waited", &self.waited()).finish()
+    }
+}
+
+/// A [`RunClock`] that stands still as long as this lives.
+#[derive(Debug)]
+pub struct ClockPause(RunClock);
+
+impl Drop for ClockPause {
+    fn drop(&mut self) {
+        let state = &self.0.0;
+        let mut since = state.since.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.waiting.fetch_sub(1, Ordering::AcqRel) == 1
+            && let Some(start) = since.take()
+        {
+            let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            state.waited_nanos.fetch_add(nanos, Ordering::AcqRel);
+        }
+    }
+}
