@@ -2,4 +2,7 @@
 
 pub mod json;
 
-pub use json::{Array, Json, Number, Object, Str};
+pub use json::{
+    Array, Json, JsonPath, Number, Object, ObjectBuilder, ParseError, ParseErrorKind, ParseOptions,
+    Step, Str, ValueError, ValueErrorKind,
+};

@@ -1,0 +1,191 @@
+//! Small pieces of text that both languages print: string literals, numbers, documentation.
+
+use std::fmt::Write as _;
+
+use crate::json::{Json, Number};
+
+/// Appends `text` as a JSON string literal, which is a TypeScript and a Python literal too.
+///
+/// Only what JSON demands is escaped: other scripts, U+007F and U+2028 stand as they are.
+pub(crate) fn push_string_literal(out: &mut String, text: &str) {
+    out.push('"');
+    let mut copied = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= 0x20 && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(&text[copied..at]);
+        copied = at + 1;
+        push_escape(out, byte);
+    }
+    out.push_str(&text[copied..]);
+    out.push('"');
+}
+
+fn push_escape(out: &mut String, byte: u8) {
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        0x08 => out.push_str("\\b"),
+        b'\t' => out.push_str("\\t"),
+        b'\n' => out.push_str("\\n"),
+        0x0c => out.push_str("\\f"),
+        b'\r' => out.push_str("\\r"),
+        other => push_hex(out, "\\u00", u32::from(other)),
+    }
+}
+
+/// Appends `prefix` and two lower-case hex digits.
+fn push_hex(out: &mut String, prefix: &str, code: u32) {
+    out.push_str(prefix);
+    for shift in [4, 0] {
+        out.push(char::from_digit((code >> shift) & 0xf, 16).unwrap_or('0'));
+    }
+}
+
+/// Appends a number as ECMAScript prints it; whole numbers of 64 bits keep all their digits.
+pub(crate) fn push_number(out: &mut String, number: Number) {
+    if let Some(whole) = number.as_i64() {
+        push_display(out, whole);
+    } else if let Some(whole) = number.as_u64() {
+        push_display(out, whole);
+    } else {
+        out.push_str(ryu_js::Buffer::new().format_finite(number.as_f64()));
+    }
+}
+
+/// Appends the compact JSON text of a value.
+pub(crate) fn push_json(out: &mut String, value: &Json) {
+    push_display(out, value);
+}
+
+/// Appends what a value displays.
+pub(crate) fn push_display(out: &mut String, value: impl std::fmt::Display) {
+    let written = write!(out, "{value}");
+    debug_assert!(written.is_ok(), "writing to a string cannot fail");
+}
+
+/// Appends `text` as the inside of a one-line TypeScript comment.
+pub(crate) fn push_typescript_doc(out: &mut String, text: &str) {
+    if is_plain(text, |pair| pair == *b"*/") {
+        return out.push_str(text);
+    }
+    push_words(out, text, |out, word| {
+        let mut rest = word;
+        while let Some((before, after)) = rest.split_once("*/") {
+            out.push_str(before);
+            out.push_str("*\\/");
+            rest = after;
+        }
+        out.push_str(rest);
+    });
+}
+
+/// Appends `text` as a one-line Python comment, without the `#`.
+pub(crate) fn push_python_comment(out: &mut String, text: &str) {
+    if is_plain(text, |_| false) {
+        return out.push_str(text);
+    }
+    push_words(out, text, |out, word| {
+        for char in word.chars() {
+            if char.is_control() { push_hex(out, "\\x", char.into()) } else { out.push(char) }
+        }
+    });
+}
+
+/// Appends `text` as the inside of a one-line Python docstring in double quotes.
+pub(crate) fn push_python_docstring(out: &mut String, text: &str) {
+    if is_plain(text, |[_, byte]| byte == b'"' || byte == b'\\') {
+        return out.push_str(text);
+    }
+    push_words(out, text, |out, word| {
+        for char in word.chars() {
+            match char {
+                '"' => out.push_str("\\\""),
+                '\\' => out.push_str("\\\\"),
+                char if char.is_control() => push_hex(out, "\\\\x", char.into()),
+                char => out.push(char),
+            }
+        }
+    });
+}
+
+/// Whether nothing but white space is there to document.
+pub(crate) fn is_blank(text: &str) -> bool {
+    text.chars().all(is_white_space)
+}
+
+/// The first sentence of a text on one line, at most `limit` characters of it.
+///
+/// A full stop ends a sentence only if a space and something other than a small letter follow,
+/// so that `e.g. this` does not.
+pub(crate) fn push_first_sentence(out: &mut String, text: &str, limit: usize) {
+    let mut line = String::new();
+    for word in words(text) {
+        let ends = line.ends_with(['.', '!', '?']) && !word.starts_with(char::is_lowercase);
+        if ends || line.ends_with(['。', '！', '？']) {
+            break;
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().filter(|char| !char.is_control()));
+        if line.len() > 4 * limit {
+            break;
+        }
+    }
+    match line.char_indices().nth(limit) {
+        None => out.push_str(&line),
+        Some(_) => {
+            let cut = line.char_indices().nth(limit.saturating_sub(1)).map_or(0, |(at, _)| at);
+            out.push_str(line[..cut].trim_end());
+            out.push('…');
+        }
+    }
+}
+
+/// Appends the words of `text`, each through `push`, with one space between them.
+fn push_words(out: &mut String, text: &str, push: impl Fn(&mut String, &str)) {
+    for (index, word) in words(text).enumerate() {
+        if index > 0 {
+            out.push(' ');
+        }
+        push(out, word);
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_white_space).filter(|word| !word.is_empty())
+}
+
+/// ECMAScript's white space and line ends, which are not Rust's: U+FEFF is in, U+0085 is not.
+fn is_white_space(char: char) -> bool {
+    matches!(
+        char,
+        '\u{9}'..='\u{d}'
+            | ' '
+            | '\u{a0}'
+            | '\u{1680}'
+            | '\u{2000}'..='\u{200a}'
+            | '\u{2028}'
+            | '\u{2029}'
+            | '\u{202f}'
+            | '\u{205f}'
+            | '\u{3000}'
+            | '\u{feff}'
+    )
+}
+
+/// Whether `text` is printable ASCII in words one space apart, without a pair of bytes that is
+/// `special`: then it needs no rewriting, which is the ordinary case.
+fn is_plain(text: &str, special: impl Fn([u8; 2]) -> bool) -> bool {
+    let mut last = b' ';
+    for &byte in text.as_bytes() {
+        let fits = matches!(byte, b' '..=b'~') && !(byte == b' ' && last == b' ');
+        if !fits || special([last, byte]) {
+            return false;
+        }
+        last = byte;
+    }
+    last != b' ' || text.is_empty()
+}

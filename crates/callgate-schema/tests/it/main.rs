@@ -1,0 +1,4 @@
+//! The tests of callgate-schema, one module per family of rules.
+
+#[cfg(test)]
+mod json;
