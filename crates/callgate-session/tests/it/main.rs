@@ -1,0 +1,3 @@
+//! Tests of the session log through its public interface.
+
+mod session;
