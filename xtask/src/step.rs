@@ -50,11 +50,9 @@ pub(crate) struct Counts {
 pub(crate) fn run_all<'a>(cx: &Context, steps: impl Iterator<Item = &'a Step>) -> ExitCode {
     let reports: Vec<Report> = steps.map(|step| run(cx, step)).collect();
     print!("{}", summary(&reports));
-    if reports.iter().all(|report| !report.failed()) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    let something_ran = total(&reports) != Counts::default();
+    let nothing_failed = reports.iter().all(|report| !report.failed());
+    if something_ran && nothing_failed { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn run(cx: &Context, step: &Step) -> Report {
@@ -177,9 +175,16 @@ fn summary(reports: &[Report]) -> String {
             _ = writeln!(text, "  … and {} more", problems.len() - SHOWN);
         }
     }
-    let total: Counts = reports.iter().map(Report::counts).sum();
+    let total = total(reports);
+    if total == Counts::default() {
+        text.push_str("\nnothing failed, but no test has such a name\n");
+    }
     _ = writeln!(text, "\n{total}");
     text
+}
+
+fn total(reports: &[Report]) -> Counts {
+    reports.iter().map(Report::counts).sum()
 }
 
 #[cfg(test)]
@@ -227,6 +232,16 @@ lints failed:
 16 passed, 2 failed, 3 skipped
 ";
         assert_eq!(summary(&reports), expected);
+    }
+
+    #[test]
+    fn a_filter_that_matches_nothing_is_a_failure() {
+        let step = Step {
+            name: "tests",
+            what: "pass",
+            run: |_| Ok(Done { counts: Counts::default(), note: String::new() }),
+        };
+        assert_eq!(run_all(&Context::new(), [step].iter()), ExitCode::FAILURE);
     }
 
     #[test]

@@ -21,7 +21,7 @@ const TARGETS: &[&str] =
 
 fn targets(cx: &Context) -> Result<Done, Trouble> {
     // End-to-end tests start binaries and examples, also those of other crates.
-    process::run(&mut cx.cargo(&["build", "--workspace", "--bins", "--examples"]))?;
+    process::run(&mut cx.cargo(&["build", "--workspace", "--bins", "--examples", "--keep-going"]))?;
     let mut build = cx.cargo(TARGETS);
     build.args(["--no-run", "--message-format", "json-render-diagnostics"]);
     build.stderr(std::process::Stdio::inherit());
