@@ -1,6 +1,38 @@
 //! Registry, scopes, hooks and the guarded call pipeline of callgate.
+//!
+//! Most users name the crate `callgate`, which re-exports this one together with an engine.
 
+mod approval;
+mod call;
+mod change;
+mod code;
+mod error;
+pub mod hook;
+pub mod phase;
+mod pipeline;
 pub mod program;
-pub mod signal;
+mod record;
+mod registry;
+mod restriction;
+mod result;
+mod scope;
+mod signal;
+mod tool;
+mod view;
 
+pub use approval::{Approval, ApprovalRequest, Approver};
+pub use call::{Call, CallInput, Token};
+pub use change::{Change, Place, ScopeChange};
+pub use code::RUN_CODE;
+pub use error::{Error, ErrorInfo, ErrorKind, FailureClass, HookError, ToolError, codes};
+pub use hook::{Decision, Denial, Executed, Hook, Next, PostDecision, Question};
+pub use pipeline::Execution;
+pub use program::Language;
+pub use record::Recorder;
+pub use registry::{Layer, Mode, Registration, RegistrationGuard, ScopeId};
+pub use restriction::Restriction;
+pub use result::{CallResult, Outcome};
+pub use scope::{ExecutionMode, RuntimeBuilder, Scope, ToolRuntime};
 pub use signal::{Cause, Signal};
+pub use tool::{Output, OutputSchema, Parameters, Returned, ToolContext, ToolDefinition, render};
+pub use view::ToolSchema;

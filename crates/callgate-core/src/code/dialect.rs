@@ -1,0 +1,27 @@
+//! What Code Mode says to the model, one file for each language.
+
+use callgate_schema::SdkTool;
+
+use super::{python, typescript};
+use crate::program::Language;
+
+/// Everything that depends on the language of programs. A new language is one file like its
+/// neighbours and one arm in [`Dialect::of`], which the compiler asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Dialect {
+    /// The description of `run_code`.
+    pub(crate) description: &'static str,
+    /// The help text of its `code` parameter.
+    pub(crate) code_help: &'static str,
+    /// The SDK section: how to call tools, and the declarations of those given.
+    pub(crate) section: fn(&[SdkTool<'_>]) -> String,
+}
+
+impl Dialect {
+    pub(crate) fn of(language: Language) -> Self {
+        match language {
+            Language::TypeScript => typescript::DIALECT,
+            Language::Python => python::DIALECT,
+        }
+    }
+}

@@ -1,0 +1,499 @@
+//! The lane: the one ordered task of a run that serves the calls of its program.
+//!
+//! Prepare and commit happen here, in the order of submission, and never overlap; only bodies do.
+//! An exclusive call is a barrier until its post stage is done. When the run is over, whatever
+//! ended it, calls that wait are refused, calls that started are cancelled and waited for.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use callgate_schema::{Json, Str};
+use callgate_session::{
+    CodeDispatch, CodeDispatchStart, Content, Session, Source, UserMessage,
+};
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::task::AtomicWaker;
+use futures_util::{FutureExt, StreamExt};
+
+use crate::call::CallInput;
+use crate::error::{ToolError, from_panic};
+use crate::hook::Next;
+use crate::phase::{Admitted, Dispatched};
+use crate::pipeline::log_failed;
+use crate::program::{
+    EngineError, ErrorClass, Namespace, Program, ProgramCall, ProgramEnd, ProgramEngine,
+    ProgramHost, Reply, RunClock,
+};
+use crate::result::CallResult;
+use crate::scope::ExecutionMode;
+use crate::signal::{Cause, Signal};
+use crate::tool::ToolContext;
+
+/// A run that is over, with nothing left behind.
+pub(super) struct Finished {
+    pub(super) end: ProgramEnd,
+    pub(super) tally: Tally,
+}
+
+pub(super) struct Lane {
+    context: ToolContext,
+    host: Arc<Host>,
+    signal: Signal,
+    clock: RunClock,
+    session: Option<Session>,
+    /// Started and not yet committed, oldest first.
+    started: VecDeque<Started>,
+    background: Background,
+    tally: Tally,
+    /// The first failure of the lane itself; then nothing is started any more.
+    broken: Option<ToolError>,
+}
+
+struct Started {
+    number: u64,
+    name: Str,
+    arguments: Json,
+    reply: Reply,
+    is_exclusive: bool,
+    /// The call, once its body has run.
+    settled: Option<Dispatched>,
+}
+
+/// What makes progress while the lane waits for one thing.
+struct Background {
+    engine: Option<BoxFuture<'static, Result<ProgramEnd, ToolError>>>,
+    end: Option<Result<ProgramEnd, ToolError>>,
+    bodies: FuturesUnordered<BoxFuture<'static, (u64, Dispatched)>>,
+    settled: Vec<(u64, Dispatched)>,
+    log_tasks: FuturesUnordered<BoxFuture<'static, Result<(), ToolError>>>,
+    log_failure: Option<ToolError>,
+}
+
+impl Lane {
+    /// Runs one program and serves its calls until both are at their end.
+    pub(super) async fn run(
+        engine: Arc<dyn ProgramEngine>,
+        source: Str,
+        context: ToolContext,
+    ) -> Result<Finished, ToolError> {
+        let view = context.layer().view();
+        let members = view.tools.keys().cloned().collect();
+        let session = view.session.clone();
+        drop(view);
+        let error_class = ErrorClass::new("ToolCallError", "toolName");
+        let mut program = Program::new(source, vec![Namespace::new("tools", members, Some(error_class))]);
+        // A program inside a program waits on its outer one's clock too.
+        if let Some(clock) = context.call().clock() {
+            program.clock = clock.clone();
+        }
+        let clock = program.clock.clone();
+        let host = Arc::new(Host::default());
+        let signal = context.signal().child();
+        let run = start_engine(engine, program, host.clone(), signal.clone());
+        let lane = Self {
+            context,
+            host,
+            signal,
+            clock,
+            session,
+            started: VecDeque::new(),
+            background: Background::new(run),
+            tally: Tally::default(),
+            broken: None,
+        };
+        lane.drive().await
+    }
+
+    async fn drive(mut self) -> Result<Finished, ToolError> {
+        loop {
+            self.take_settled();
+            if self.started.front().is_some_and(|oldest| oldest.settled.is_some()) {
+                self.commit().await;
+            } else if self.background.log_tasks.len() > self.capacity() {
+                self.wait().await;
+            } else if self.is_over() {
+                self.close();
+                if self.started.is_empty() && self.background.is_idle() {
+                    return self.finish();
+                }
+                self.wait().await;
+            } else if let Some((submitted, mode)) = self.next_to_start() {
+                self.start(submitted, mode).await;
+            } else {
+                self.wait().await;
+            }
+        }
+    }
+
+    fn finish(mut self) -> Result<Finished, ToolError> {
+        if let Some(error) = self.broken.take().or(self.background.log_failure.take()) {
+            return Err(error);
+        }
+        let end = self.background.end.take().unwrap_or_else(|| Ok(ProgramEnd::default()))?;
+        Ok(Finished { end, tally: self.tally })
+    }
+
+    fn capacity(&self) -> usize {
+        self.context.layer().shared.max_parallel_sub_calls
+    }
+
+    fn is_over(&self) -> bool {
+        self.background.end.is_some() || self.broken.is_some()
+    }
+
+    /// Ends the run for the calls that wait and for those that run.
+    fn close(&self) {
+        if self.host.close() {
+            self.signal.cancel(Cause::new(Cause::RUN_ENDED, "the program is over"));
+        }
+    }
+
+    fn take_settled(&mut self) {
+        for (number, dispatched) in self.background.settled.drain(..) {
+            if let Some(call) = self.started.iter_mut().find(|call| call.number == number) {
+                call.settled = Some(dispatched);
+            }
+        }
+        if let Some(error) = self.background.log_failure.take() {
+            self.broken.get_or_insert(error);
+        }
+    }
+
+    /// The oldest waiting call, if it may start now. Its class is read anew each time: what was
+    /// registered meanwhile counts.
+    fn next_to_start(&mut self) -> Option<(Submitted, ExecutionMode)> {
+        if self.started.iter().any(|call| call.is_exclusive) {
+            return None;
+        }
+        let has_room = self.background.bodies.len() < self.capacity();
+        let is_alone = self.started.is_empty();
+        self.host.pop_if(|submitted| {
+            let mode = self.context.layer().execution_mode(&self.input(submitted));
+            let may_start = match mode {
+                ExecutionMode::Parallel => has_room,
+                ExecutionMode::Exclusive => is_alone,
+            };
+            may_start.then_some(mode)
+        })
+    }
+
+    fn input(&self, submitted: &Submitted) -> CallInput {
+        let call = self.context.call();
+        let arguments = submitted.call.arguments.clone();
+        CallInput::new(self.sub_call_id(submitted.number), submitted.call.member.clone(), arguments)
+            .nested_in(call.token(), call.root_id().clone())
+            .with_signal(self.signal.clone())
+            .on_clock(Some(self.clock.clone()))
+    }
+
+    fn sub_call_id(&self, number: u64) -> Str {
+        format!("{}:code:{number}", self.context.call().id()).into()
+    }
+
+    async fn start(&mut self, submitted: Submitted, mode: ExecutionMode) {
+        let input = self.input(&submitted);
+        let Submitted { number, call, reply } = submitted;
+        if let Err(error) = self.log_start(number, &call) {
+            reply.send(Err(error.message().to_owned()));
+            self.broken = Some(error);
+            return;
+        }
+        let admitted = Admitted::new(self.context.layer().clone(), input);
+        let prepared = self.background.attend(admitted.prepare()).await;
+        let settled = if prepared.is_ready() {
+            let body = async move { (number, prepared.dispatch().await) };
+            self.background.bodies.push(Box::pin(body));
+            None
+        } else {
+            Some(prepared.dispatch().await)
+        };
+        self.started.push_back(Started {
+            number,
+            name: call.member,
+            arguments: call.arguments,
+            reply,
+            is_exclusive: mode == ExecutionMode::Exclusive,
+            settled,
+        });
+    }
+
+    /// The post stage of the oldest call; then its value goes to the program.
+    async fn commit(&mut self) {
+        let Some(oldest) = self.started.front_mut() else { return };
+        let Some(dispatched) = oldest.settled.take() else { return };
+        let finalized = self.background.attend(dispatched.finalize()).await;
+        let result = finalized.publish();
+        let Some(committed) = self.started.pop_front() else { return };
+        self.inherit(&result);
+        self.tally.count(committed.number, committed.name.clone(), result.is_error());
+        committed.reply.send(match result.error() {
+            Some(error) => Err(format!("{}: {}", error.class(), error.message())),
+            None => Ok(result.value().cloned().unwrap_or_default()),
+        });
+        self.log_settled(committed.number, committed.name, committed.arguments, result);
+    }
+
+    /// What the outer result gets from a sub-call: images, contexts, the end of the turn.
+    fn inherit(&self, result: &CallResult) {
+        if !result.is_error() && result.content().iter().any(Content::is_image) {
+            let source = Source::plugin("tools-code-mode");
+            let content = result.content().iter().cloned();
+            self.context.defer_context(UserMessage::new(source, content));
+        }
+        for context in result.additional_contexts() {
+            self.context.defer_context(context.clone());
+        }
+        if result.concludes_turn() {
+            self.context.conclude_turn();
+        }
+    }
+
+    fn log_start(&self, number: u64, call: &ProgramCall) -> Result<(), ToolError> {
+        let Some(session) = &self.session else { return Ok(()) };
+        let event = CodeDispatchStart {
+            root_call_id: self.context.call().root_id().clone(),
+            parent_call_id: self.context.call().id().clone(),
+            sub_call_id: self.sub_call_id(number),
+            name: call.member.clone(),
+            arguments: call.arguments.clone(),
+        };
+        session.append(event).map_err(log_failed)?;
+        Ok(())
+    }
+
+    /// Makes the durable copy of a settled call; hooks may shorten it and keep nobody waiting.
+    fn log_settled(&mut self, number: u64, name: Str, arguments: Json, result: CallResult) {
+        let Some(session) = self.session.clone() else { return };
+        let event = CodeDispatch {
+            root_call_id: self.context.call().root_id().clone(),
+            parent_call_id: self.context.call().id().clone(),
+            sub_call_id: self.sub_call_id(number),
+            name,
+            arguments,
+            is_error: result.is_error(),
+            content: result.content().clone(),
+        };
+        let chain = self.context.layer().view().code_dispatch_log.clone();
+        if chain.is_empty() {
+            if let Err(error) = session.append(event) {
+                self.broken.get_or_insert(log_failed(error));
+            }
+            return;
+        }
+        let hooks = Next::new(chain, self.context.call().clone(), result).go();
+        self.background.log_tasks.push(Box::pin(async move {
+            let content = match hooks.await {
+                Ok(content) => content,
+                Err(error) => {
+                    tracing::warn!(%error, call = %event.sub_call_id, "code-dispatch-log hook failed");
+                    event.content
+                }
+            };
+            let event = CodeDispatch { content, ..event };
+            session.append(event).map_err(log_failed)?;
+            Ok(())
+        }));
+    }
+
+    /// Waits until a body, the program, a log task or a new call changes what can be done.
+    async fn wait(&mut self) {
+        let host = self.host.clone();
+        let seen = host.submissions();
+        let background = &mut self.background;
+        poll_fn(|task| {
+            host.waker.register(task.waker());
+            if background.poll(task) || host.submissions() != seen {
+                return Poll::Ready(());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+impl Background {
+    fn new(engine: BoxFuture<'static, Result<ProgramEnd, ToolError>>) -> Self {
+        Self {
+            engine: Some(engine),
+            end: None,
+            bodies: FuturesUnordered::new(),
+            settled: Vec::new(),
+            log_tasks: FuturesUnordered::new(),
+            log_failure: None,
+        }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.engine.is_none() && self.bodies.is_empty() && self.log_tasks.is_empty()
+    }
+
+    /// Awaits one thing while everything else goes on.
+    async fn attend<T>(&mut self, future: impl Future<Output = T>) -> T {
+        let mut future = pin!(future);
+        poll_fn(|task| {
+            self.poll(task);
+            future.as_mut().poll(task)
+        })
+        .await
+    }
+
+    /// Polls everything once; answers whether something ended.
+    fn poll(&mut self, task: &mut Context<'_>) -> bool {
+        let mut has_changed = false;
+        if let Some(engine) = &mut self.engine
+            && let Poll::Ready(end) = engine.as_mut().poll(task)
+        {
+            self.engine = None;
+            self.end = Some(end);
+            has_changed = true;
+        }
+        while let Poll::Ready(Some(settled)) = self.bodies.poll_next_unpin(task) {
+            self.settled.push(settled);
+            has_changed = true;
+        }
+        while let Poll::Ready(Some(logged)) = self.log_tasks.poll_next_unpin(task) {
+            has_changed = true;
+            if let Err(error) = logged {
+                self.log_failure.get_or_insert(error);
+            }
+        }
+        has_changed
+    }
+}
+
+fn start_engine(
+    engine: Arc<dyn ProgramEngine>,
+    program: Program,
+    host: Arc<Host>,
+    signal: Signal,
+) -> BoxFuture<'static, Result<ProgramEnd, ToolError>> {
+    let run = AssertUnwindSafe(async move { engine.run(program, host, signal).await });
+    Box::pin(run.catch_unwind().map(|ended| match ended {
+        Ok(Ok(end)) => Ok(end),
+        Ok(Err(error)) => Err(engine_failed(&error)),
+        Err(panic) => Err(from_panic("the program engine", &*panic)),
+    }))
+}
+
+#[cold]
+fn engine_failed(error: &EngineError) -> ToolError {
+    ToolError::failed(format!("the program could not be run: {error}"))
+}
+
+/// Takes the calls of the program in, from whatever thread it runs on.
+#[derive(Default)]
+struct Host {
+    inbox: Mutex<Inbox>,
+    waker: AtomicWaker,
+}
+
+#[derive(Default)]
+struct Inbox {
+    is_closed: bool,
+    submitted: VecDeque<Submitted>,
+    /// How many calls were admitted so far: the number of the youngest.
+    count: u64,
+}
+
+struct Submitted {
+    number: u64,
+    call: ProgramCall,
+    reply: Reply,
+}
+
+impl Host {
+    fn lock(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn submissions(&self) -> u64 {
+        self.lock().count
+    }
+
+    /// Takes the oldest waiting call if `judge` answers something for it.
+    fn pop_if<T>(&self, judge: impl FnOnce(&Submitted) -> Option<T>) -> Option<(Submitted, T)> {
+        // Judging calls user code (a classifier), so it happens without the lock; only the lane
+        // takes calls out, so the oldest is still the oldest afterwards.
+        let oldest = self.lock().submitted.pop_front()?;
+        match judge(&oldest) {
+            Some(answer) => Some((oldest, answer)),
+            None => {
+                self.lock().submitted.push_front(oldest);
+                None
+            }
+        }
+    }
+
+    /// Refuses all calls that wait or come later. Answers whether it was open.
+    fn close(&self) -> bool {
+        let (was_open, abandoned) = {
+            let mut inbox = self.lock();
+            let was_open = !std::mem::replace(&mut inbox.is_closed, true);
+            (was_open, std::mem::take(&mut inbox.submitted))
+        };
+        for submitted in abandoned {
+            refuse(&submitted.call, submitted.reply);
+        }
+        was_open
+    }
+}
+
+impl ProgramHost for Host {
+    fn call(&self, call: ProgramCall, reply: Reply) {
+        let mut inbox = self.lock();
+        if inbox.is_closed {
+            drop(inbox);
+            refuse(&call, reply);
+            return;
+        }
+        inbox.count += 1;
+        let number = inbox.count;
+        inbox.submitted.push_back(Submitted { number, call, reply });
+        drop(inbox);
+        self.waker.wake();
+    }
+}
+
+fn refuse(call: &ProgramCall, reply: Reply) {
+    reply.send(Err(format!("aborted: `{}` was not called, the program is over", call.member)));
+}
+
+/// Which sub-calls of a run were made and how they ended.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    calls: Vec<(u64, Str, bool)>,
+}
+
+impl Tally {
+    fn count(&mut self, number: u64, name: Str, is_error: bool) {
+        self.calls.push((number, name, is_error));
+    }
+
+    /// Lists the first and the last `listed` calls and counts the rest.
+    pub(super) fn describe(&self, text: &mut String, listed: usize) {
+        if self.calls.is_empty() {
+            return;
+        }
+        let failed = self.calls.iter().filter(|(_, _, is_error)| *is_error).count();
+        let total = self.calls.len();
+        // Writing to a string cannot fail.
+        let _written = write!(text, "\nsub-calls that ran: {total}, {failed} of them failed");
+        let hidden = total.saturating_sub(2 * listed);
+        for (index, (number, name, is_error)) in self.calls.iter().enumerate() {
+            if hidden > 0 && (listed..listed + hidden).contains(&index) {
+                if index == listed {
+                    let _written = write!(text, "\n  … {hidden} more");
+                }
+                continue;
+            }
+            let outcome = if *is_error { "failed" } else { "ok" };
+            let _written = write!(text, "\n  {number}. {name}: {outcome}");
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Code Mode in Python, as the model reads it.
+
+use super::dialect::Dialect;
+
+pub(super) const DIALECT: Dialect = Dialect {
+    description: DESCRIPTION,
+    code_help: CODE_HELP,
+    section: callgate_schema::python::section,
+};
+
+const DESCRIPTION: &str = "\
+Runs a Python program that calls the available tools. Both arguments are required: `code` and \
+`description`.
+`code` is the body of an async function: use `await` and `return` at its outermost level.
+Call a tool with `await tools.name(args)`, its arguments in one dict; it returns the tool's value, and \
+a failed call raises `ToolCallError`.
+Only what the program returns or prints comes back, so return what matters and leave out the rest. \
+Images in results of tools are attached after the run.";
+
+const CODE_HELP: &str = "\
+The program: what stands under the header of an async Python function, without its indentation. \
+`await` and `return` work at its outermost level.";

@@ -1,0 +1,23 @@
+//! Code Mode in TypeScript, as the model reads it.
+
+use super::dialect::Dialect;
+
+pub(super) const DIALECT: Dialect = Dialect {
+    description: DESCRIPTION,
+    code_help: CODE_HELP,
+    section: callgate_schema::typescript::section,
+};
+
+const DESCRIPTION: &str = "\
+Runs a TypeScript program that calls the available tools. Both arguments are required: `code` and \
+`description`.
+`code` is the body of an async function: use `await` and `return` at its outermost level. Types are \
+erased before it runs, so use only syntax that can be erased (no `enum`, no namespaces, no imports).
+Call a tool with `await tools.name(args)`; it resolves to the tool's value, and a failed call throws \
+`ToolCallError`.
+Only what the program returns or prints with `console.log` comes back, so return what matters and \
+leave out the rest. Images in results of tools are attached after the run.";
+
+const CODE_HELP: &str = "\
+The program: what stands between the braces of an async TypeScript function. `await` and `return` \
+work at its outermost level; only erasable TypeScript syntax.";

@@ -1,0 +1,636 @@
+//! The one path that every call takes.
+//!
+//! ```text
+//! admit → prepare (gate · approval · guards) → dispatch (around · body · check · render)
+//!       → judge (post) → publish (finalizer · observers)
+//! ```
+//!
+//! [`Run`] holds one call on its way; each step is a method that does nothing once the call is
+//! past it. [`Execution`] drives all steps; the types of [`phase`](crate::phase) drive one each.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::task::{Context, Poll};
+
+use callgate_schema::{Json, Str};
+use callgate_session::{Content, PolicyDecision, PolicyStage, PolicyVerdict};
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Either, join_all, select};
+
+use crate::approval::{Approval, ApprovalRequest};
+use crate::call::{Call, CallInput};
+use crate::code::RUN_CODE;
+use crate::error::{FailureClass, ToolError, codes, from_panic};
+use crate::hook::{Decision, Denial, Executed, Next, PostDecision, Question, Verdict};
+use crate::registry::{EntryId, Layer};
+use crate::result::{CallResult, Draft, Outcome};
+use crate::signal::{Cause, Signal};
+use crate::tool::{BodyFuture, FinalizerFn, Returned, Tool, ToolContext, ToolDefinition};
+use crate::view::View;
+
+/// One call on its way through the pipeline.
+pub(crate) struct Run {
+    layer: Layer,
+    call: Call,
+    /// Kept from entry: whatever happens to the tool, this one has the last word.
+    finalizer: Option<Arc<FinalizerFn>>,
+    progress: Progress,
+    /// Whether anything happened that somebody must hear the end of.
+    is_started: bool,
+}
+
+enum Progress {
+    /// Nothing was decided yet.
+    Admitted,
+    /// Nothing speaks against the body.
+    Ready,
+    /// A result that the post stage judges.
+    Judge(Draft),
+    /// A result that only has to be published.
+    Publish(Draft),
+    Published,
+}
+
+impl Run {
+    /// Entry: the arguments, the collapse, the cancellation that came first.
+    pub(crate) fn admit(layer: Layer, call: Call) -> Self {
+        let view = layer.view();
+        let is_collapsed = view.is_collapsed(&call);
+        let is_cancelled = call.signal().is_cancelled();
+        let progress = if let Some(message) = call.arguments_error() {
+            Progress::Publish(Draft::failure(ToolError::failed(message)))
+        } else if is_cancelled {
+            Progress::Publish(Draft::failure(aborted_before_dispatch(&call)))
+        } else if is_collapsed {
+            Progress::Publish(Draft::failure(collapsed(call.name())))
+        } else {
+            Progress::Admitted
+        };
+        // A collapsed call answers as if the tool did not exist.
+        let finalizer = if is_collapsed && !is_cancelled {
+            None
+        } else {
+            view.get(call.name()).and_then(|tool| tool.tool().finalizer.clone())
+        };
+        Self { layer, call, finalizer, progress, is_started: false }
+    }
+
+    pub(crate) fn call(&self) -> &Call {
+        &self.call
+    }
+
+    /// Whether the body is the next thing to run.
+    pub(crate) fn is_ready(&self) -> bool {
+        matches!(self.progress, Progress::Ready)
+    }
+
+    /// Gate, approval and guards.
+    pub(crate) async fn prepare(&mut self) {
+        self.is_started = true;
+        if matches!(self.progress, Progress::Admitted) {
+            self.progress = match self.permit().await {
+                Ok(None) => Progress::Ready,
+                Ok(Some(error)) => Progress::Judge(Draft::failure(error)),
+                Err(error) => Progress::Publish(Draft::failure(error)),
+            };
+        }
+    }
+
+    /// Answers why the call may not go on, or fails closed.
+    async fn permit(&self) -> Result<Option<ToolError>, ToolError> {
+        let denial = match self.gate().await? {
+            Decision::Allow => None,
+            Decision::Deny(denial) => Some((PolicyStage::Gate, denial)),
+            Decision::Ask(question) => match self.ask(question).await? {
+                Answer::Granted => None,
+                Answer::Denied(denial) => Some((PolicyStage::Approval, denial)),
+                Answer::Withdrawn => return Ok(Some(aborted_before_dispatch(&self.call))),
+            },
+        };
+        let denial = match denial {
+            None => self.guards()?.map(|denial| (PolicyStage::Guard, denial)),
+            denied => denied,
+        };
+        if let Some((stage, denial)) = denial {
+            self.log_decision(stage, PolicyVerdict::Deny, denial.rule.as_ref(), Some(&denial.reason))?;
+            return Ok(Some(ToolError::of(FailureClass::Denied, denial.reason)));
+        }
+        let is_cancelled = self.call.signal().is_cancelled();
+        Ok(is_cancelled.then(|| aborted_before_dispatch(&self.call)))
+    }
+
+    async fn gate(&self) -> Result<Decision, ToolError> {
+        let view = self.layer.view();
+        if view.pre_execute.is_empty() {
+            return Ok(Decision::Allow);
+        }
+        Next::new(view.pre_execute.clone(), self.call.clone(), ()).go().await
+    }
+
+    async fn ask(&self, question: Question) -> Result<Answer, ToolError> {
+        let name = self.call.name();
+        self.log_decision(PolicyStage::Gate, PolicyVerdict::Ask, question.rule.as_ref(), question.reason.as_ref())?;
+        let approver = self.layer.view().approver.clone();
+        let Some(approver) = approver.filter(|_| self.call.scope().is_some()) else {
+            let reason = question.reason.unwrap_or_else(|| {
+                format!("`{name}` needs approval, and nobody can be asked here").into()
+            });
+            return Ok(Answer::Denied(Denial { reason, rule: question.rule }));
+        };
+        let request = ApprovalRequest {
+            call: self.call.clone(),
+            reason: question.reason,
+            rule: question.rule.clone(),
+            signal: self.call.signal().clone(),
+        };
+        let _pause = self.call.clock().map(crate::program::RunClock::pause);
+        let asking = AssertUnwindSafe(async move { approver.approve(request).await }).catch_unwind();
+        let withdrawn = self.call.signal().cancelled();
+        let approval = match select(Box::pin(withdrawn), Box::pin(asking)).await {
+            Either::Left(((), _)) => Approval::Cancelled,
+            Either::Right((answer, _)) => {
+                answer.map_err(|panic| from_panic("the approver", &*panic))?
+            }
+        };
+        let reason = match approval {
+            Approval::AllowedOnce => return Ok(Answer::Granted),
+            Approval::Cancelled if self.call.signal().is_cancelled() => return Ok(Answer::Withdrawn),
+            Approval::Rejected => format!("the request to run `{name}` was rejected"),
+            Approval::Cancelled => format!("the question whether to run `{name}` was withdrawn"),
+            Approval::Unavailable => format!("nobody could be asked whether to run `{name}`"),
+        };
+        Ok(Answer::Denied(Denial { reason: reason.into(), rule: question.rule }))
+    }
+
+    /// Asks every guard that is in force, then those that came meanwhile, until none is new.
+    fn guards(&self) -> Result<Option<Denial>, ToolError> {
+        let mut asked_up_to: Option<EntryId> = None;
+        loop {
+            let view = self.layer.view();
+            if view.disposed {
+                let reason = "the scope of this call was disposed; make the call in a live scope";
+                return Ok(Some(Denial::new(reason)));
+            }
+            let newest = view.guards.iter().map(|(id, _)| *id).max();
+            if newest <= asked_up_to {
+                return Ok(None);
+            }
+            let new = view.guards.iter().filter(|(id, _)| asked_up_to.is_none_or(|last| *id > last));
+            for (_, guard) in new {
+                let verdict = catch_unwind(AssertUnwindSafe(|| guard(&self.call)))
+                    .map_err(|panic| from_panic("a guard", &*panic))?;
+                if verdict.is_some() {
+                    return Ok(verdict);
+                }
+            }
+            asked_up_to = newest;
+        }
+    }
+
+    /// Makes a decision durable before it takes effect.
+    fn log_decision(
+        &self,
+        stage: PolicyStage,
+        decision: PolicyVerdict,
+        rule: Option<&Str>,
+        reason: Option<&Str>,
+    ) -> Result<(), ToolError> {
+        let Some(session) = self.layer.view().session.clone() else { return Ok(()) };
+        let event = PolicyDecision {
+            call_id: self.call.id().clone(),
+            root_call_id: self.call.root_id().clone(),
+            name: self.call.name().clone(),
+            decision,
+            stage,
+            rule: rule.cloned(),
+            reason: reason.cloned(),
+        };
+        session.append(event).map_err(log_failed)?;
+        Ok(())
+    }
+
+    /// The hooks around the body, and the body.
+    pub(crate) async fn dispatch(&mut self) {
+        if !matches!(self.progress, Progress::Ready) {
+            return;
+        }
+        let dispatch = Dispatch(self.layer.clone());
+        let chain = self.layer.view().execute.clone();
+        let executed = if chain.is_empty() {
+            Ok(dispatch.run(self.call.clone(), None).await)
+        } else {
+            let executed = Next::new(chain, self.call.clone(), (dispatch, None)).go().await;
+            drive_unfinished(&self.call).await;
+            executed
+        };
+        self.progress = match executed.and_then(|executed| self.settle(executed)) {
+            Ok(draft) => Progress::Judge(draft),
+            Err(error) => Progress::Publish(Draft::failure(error)),
+        };
+    }
+
+    /// Checks what hooks made themselves, and puts the body's messages in front.
+    fn settle(&self, executed: Executed) -> Result<Draft, ToolError> {
+        let Executed { mut draft, made_by } = executed;
+        if made_by != Some(self.call.token())
+            && let Outcome::Success(value) = draft.outcome
+        {
+            let contexts = draft.contexts;
+            draft = normalize(&*self.resolve()?.tool(), &self.call, value.into())?;
+            draft.contexts = contexts;
+        }
+        let mut deferred = {
+            let state = self.call.state();
+            std::mem::take(&mut *state.deferred.lock().unwrap_or_else(PoisonError::into_inner))
+        };
+        deferred.append(&mut draft.contexts);
+        draft.contexts = deferred;
+        draft.concludes_turn =
+            draft.is_success() && self.call.state().concluded.load(Ordering::Acquire);
+        Ok(self.unless_cancelled(draft))
+    }
+
+    fn resolve(&self) -> Result<ToolDefinition, ToolError> {
+        let view = self.layer.view();
+        view.resolve(&self.call).cloned().ok_or_else(|| unknown_tool(&view, &self.call))
+    }
+
+    /// Cancellation replaces successes only.
+    fn unless_cancelled(&self, draft: Draft) -> Draft {
+        if !draft.is_success() || !self.call.signal().is_cancelled() {
+            return draft;
+        }
+        let error = if self.call.state().body_invoked.load(Ordering::Acquire) {
+            aborted(self.call.signal())
+        } else {
+            aborted_before_dispatch(&self.call)
+        };
+        Draft { contexts: draft.contexts, ..Draft::failure(error) }
+    }
+
+    /// The post stage.
+    pub(crate) async fn judge(&mut self) {
+        let Progress::Judge(draft) = &mut self.progress else { return };
+        let chain = self.layer.view().post_execute.clone();
+        let draft = std::mem::replace(draft, Draft::success(Json::Null, Arc::new([]), None));
+        let judged = if chain.is_empty() {
+            Ok(draft)
+        } else {
+            // While hooks run, the call counts as what it is now: somebody may drop us here.
+            let result = draft.freeze();
+            self.progress = Progress::Judge(result.clone().into_draft());
+            let decision = Next::new(chain, self.call.clone(), result.clone()).go().await;
+            decision.and_then(|decision| self.obey(result.into_draft(), decision))
+        };
+        self.progress = Progress::Publish(match judged {
+            Ok(draft) => self.unless_cancelled(draft),
+            Err(error) => Draft::failure(error),
+        });
+    }
+
+    fn obey(&self, mut draft: Draft, mut decision: PostDecision) -> Result<Draft, ToolError> {
+        match decision.verdict {
+            Verdict::Accept => {}
+            Verdict::ReplaceContent(content) => draft.content = content,
+            Verdict::ReplaceValue(_) if !draft.is_success() => {
+                let message = "a post-execute hook replaced the value of a failed call; failures have none";
+                return Err(ToolError::failed(message));
+            }
+            Verdict::ReplaceValue(value) => {
+                let fresh = normalize(&*self.resolve()?.tool(), &self.call, value.into())?;
+                draft = Draft {
+                    contexts: draft.contexts,
+                    concludes_turn: draft.concludes_turn,
+                    ..fresh
+                };
+            }
+            Verdict::Block(feedback) => {
+                let error = ToolError::of(FailureClass::Blocked, blocked_message(&feedback));
+                draft = Draft::failure_with(error, feedback);
+            }
+        }
+        draft.contexts.append(&mut decision.contexts);
+        Ok(draft)
+    }
+
+    /// The finalizer, then every observer; exactly once.
+    pub(crate) fn publish(mut self) -> CallResult {
+        let draft = match std::mem::replace(&mut self.progress, Progress::Published) {
+            Progress::Judge(draft) | Progress::Publish(draft) => draft,
+            // Only reached when the runtime that should have driven the call is gone.
+            Progress::Admitted | Progress::Ready | Progress::Published => {
+                Draft::failure(aborted(self.call.signal()))
+            }
+        };
+        self.announce(draft)
+    }
+
+    fn announce(&self, draft: Draft) -> CallResult {
+        let mut result = draft.freeze();
+        if let Some(finalizer) = &self.finalizer {
+            let content = catch_unwind(AssertUnwindSafe(|| finalizer(&self.call, &result)));
+            match content {
+                Ok(None) => {}
+                Ok(Some(content)) => {
+                    let mut draft = result.into_draft();
+                    draft.content = content.into();
+                    result = draft.freeze();
+                }
+                Err(panic) => {
+                    result = Draft::failure(from_panic("the finalizer", &*panic)).freeze();
+                }
+            }
+        }
+        for observer in &self.layer.view().observers {
+            let seen = catch_unwind(AssertUnwindSafe(|| observer(&self.call, &result)));
+            if let Err(panic) = seen {
+                let error = from_panic("an observer", &*panic);
+                tracing::warn!(tool = %self.call.name(), call = %self.call.id(), %error, "observer failed");
+            }
+        }
+        result
+    }
+
+    /// All steps that are left.
+    pub(crate) async fn complete(mut self) -> CallResult {
+        self.prepare().await;
+        self.dispatch().await;
+        self.judge().await;
+        self.publish()
+    }
+}
+
+impl Drop for Run {
+    /// No runtime was left to drive the call: one result is published all the same.
+    fn drop(&mut self) {
+        if self.is_started && !matches!(self.progress, Progress::Published) {
+            self.progress = Progress::Published;
+            let cause = Cause::new(Cause::DROPPED, "nothing was left to drive the call; its outcome is unknown");
+            self.call.signal().cancel(cause);
+            self.announce(Draft::failure(aborted(self.call.signal())));
+        }
+    }
+}
+
+enum Answer {
+    Granted,
+    Denied(Denial),
+    /// The caller cancelled while a person was asked.
+    Withdrawn,
+}
+
+/// What happens inside all execute hooks: the body of whatever tool is visible then.
+#[derive(Clone, Debug)]
+pub struct Dispatch(Layer);
+
+impl Dispatch {
+    pub(crate) async fn run(&self, call: Call, replaced: Option<Signal>) -> Executed {
+        let made_by = Some(call.token());
+        let draft = self.body(call, replaced).await.unwrap_or_else(Draft::failure);
+        Executed { draft, made_by }
+    }
+
+    async fn body(&self, call: Call, replaced: Option<Signal>) -> Result<Draft, ToolError> {
+        let view = self.0.view();
+        let definition = view.resolve(&call).cloned().ok_or_else(|| unknown_tool(&view, &call))?;
+        drop(view);
+        let tool = definition.tool();
+        let signal = match &replaced {
+            None => call.signal().clone(),
+            Some(replaced) => Signal::either(call.signal(), replaced),
+        };
+        if signal.is_cancelled() {
+            return Err(aborted_before_dispatch(&call));
+        }
+        check_arguments(tool, &call)?;
+        call.state().body_invoked.store(true, Ordering::Release);
+        let context = ToolContext::new(call.clone(), signal.clone(), self.0.clone());
+        let arguments = call.arguments().clone();
+        let body = catch_unwind(AssertUnwindSafe(|| tool.start(arguments, context)))
+            .map_err(|panic| from_panic("the tool", &*panic))?;
+        let body = Started { body: Some(body), call: call.clone(), signal: signal.clone() };
+        let draft = normalize(tool, &call, body.await?)?;
+        if signal.is_cancelled() { Err(aborted(&signal)) } else { Ok(draft) }
+    }
+}
+
+fn check_arguments(tool: &Tool, call: &Call) -> Result<(), ToolError> {
+    let Some(schema) = &tool.checked else { return Ok(()) };
+    let violations = schema.validate(call.arguments(), "");
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let faults = callgate_schema::summarize(&violations);
+    Err(ToolError::invalid_arguments(format!("invalid arguments for `{}`: {faults}", tool.name)))
+}
+
+/// A body that was started. It is driven to its end even if a hook stops polling it.
+struct Started {
+    body: Option<BodyFuture>,
+    call: Call,
+    signal: Signal,
+}
+
+impl Future for Started {
+    type Output = Result<Returned, ToolError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(body) = &mut self.body else { return Poll::Pending };
+        let polled = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(context)))
+            .unwrap_or_else(|panic| Poll::Ready(Err(from_panic("the tool", &*panic))));
+        if polled.is_ready() {
+            self.body = None;
+        }
+        polled
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some(body) = self.body.take() {
+            let cause = Cause::new(Cause::DROPPED, "whoever waited for the tool stopped waiting");
+            self.signal.cancel(cause);
+            let rest = AssertUnwindSafe(body).catch_unwind().map(drop);
+            let mut unfinished =
+                self.call.state().unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+            unfinished.push(Box::pin(rest));
+        }
+    }
+}
+
+/// Waits for bodies that a hook stopped polling.
+async fn drive_unfinished(call: &Call) {
+    loop {
+        let bodies: Vec<BoxFuture<'static, ()>> = {
+            let mut unfinished =
+                call.state().unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *unfinished)
+        };
+        if bodies.is_empty() {
+            return;
+        }
+        join_all(bodies).await;
+    }
+}
+
+/// Checks a value against the tool's declaration and makes what the model reads.
+fn normalize(tool: &Tool, call: &Call, returned: Returned) -> Result<Draft, ToolError> {
+    let invalid = |what: &str| {
+        let message = format!("the output of `{}` is invalid: {what}", tool.name);
+        ToolError::known(FailureClass::InvalidOutput, "ToolOutputError", codes::INVALID_TOOL_OUTPUT, message)
+    };
+    let Returned { value, content } = returned;
+    let violations = tool.output.violations(&value);
+    if !violations.is_empty() {
+        return Err(invalid(&callgate_schema::summarize(&violations)));
+    }
+    let arguments = call.arguments();
+    let content = match content {
+        Some(content) => content,
+        None => catch_unwind(AssertUnwindSafe(|| tool.output.render(arguments, &value)))
+            .unwrap_or_else(|panic| Err(from_panic("its render function", &*panic)))
+            .map_err(|error| invalid(error.message()))?,
+    };
+    let meta = if call.is_model_direct() {
+        catch_unwind(AssertUnwindSafe(|| tool.output.meta(arguments, &value)))
+            .unwrap_or_else(|panic| Some(Err(from_panic("its meta function", &*panic))))
+            .transpose()
+            .map_err(|error| invalid(error.message()))?
+    } else {
+        None
+    };
+    Ok(Draft::success(value, content.into(), meta))
+}
+
+/// The texts of the feedback, or what kind of block stands there.
+fn blocked_message(feedback: &[Content]) -> String {
+    let parts: Vec<String> = feedback
+        .iter()
+        .map(|block| block.as_text().map_or_else(|| format!("[{}]", block.kind()), str::to_owned))
+        .collect();
+    let message = parts.join("\n");
+    if message.trim().is_empty() { "the result was blocked".to_owned() } else { message }
+}
+
+#[cold]
+fn unknown_tool(view: &View, call: &Call) -> ToolError {
+    if view.is_collapsed(call) {
+        return collapsed(call.name());
+    }
+    let name = call.name();
+    let names = view.definitions().map(ToolDefinition::name);
+    let message = match callgate_schema::nearest(name, names) {
+        Some(known) => format!("unknown tool `{name}`; did you mean `{known}`?"),
+        None => format!("unknown tool `{name}`; see the list of tools for the names that exist"),
+    };
+    ToolError::known(FailureClass::UnknownTool, "ToolNotFoundError", codes::UNKNOWN_TOOL, message)
+}
+
+#[cold]
+fn collapsed(name: &str) -> ToolError {
+    let message = format!("`{name}` cannot be called directly; call `{RUN_CODE}` with a program that awaits `tools[\"{name}\"](…)`");
+    ToolError::known(FailureClass::UnknownTool, "ToolNotFoundError", codes::UNKNOWN_TOOL, message)
+}
+
+#[cold]
+fn aborted(signal: &Signal) -> ToolError {
+    let message = match signal.cause() {
+        Some(cause) => format!("the call was cancelled while it ran: {cause}"),
+        None => "the call was cancelled while it ran".to_owned(),
+    };
+    ToolError::known(FailureClass::Aborted, "AbortError", codes::ABORTED, message)
+}
+
+#[cold]
+fn aborted_before_dispatch(call: &Call) -> ToolError {
+    let message = match call.signal().cause() {
+        Some(cause) => format!("the call was cancelled before it started: {cause}"),
+        None => "the call was cancelled before it started".to_owned(),
+    };
+    ToolError::known(FailureClass::Aborted, "AbortError", codes::ABORTED_BEFORE_DISPATCH, message)
+}
+
+#[cold]
+pub(crate) fn log_failed(error: impl fmt::Display) -> ToolError {
+    let message = format!("the session log could not be written, so the call was stopped: {error}");
+    ToolError::known(FailureClass::Failed, "LogError", codes::LOG_FAILED, message)
+}
+
+/// A future that is driven to its end even if whoever awaits it stops: its signal is cancelled,
+/// and the rest moves to the tokio runtime it was first polled on.
+pub(crate) struct Driven<T: Send + 'static> {
+    rest: Option<BoxFuture<'static, T>>,
+    signal: Signal,
+    /// Where it was first polled; the outer `None` means never.
+    home: Option<Option<tokio::runtime::Handle>>,
+}
+
+impl<T: Send + 'static> Driven<T> {
+    pub(crate) fn new(
+        signal: Signal,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Self {
+        Self { rest: Some(Box::pin(future)), signal, home: None }
+    }
+}
+
+impl<T: Send + 'static> Future for Driven<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        if self.home.is_none() {
+            self.home = Some(tokio::runtime::Handle::try_current().ok());
+        }
+        // Polled again after its end, it stays pending, as a fused future would.
+        let Some(rest) = &mut self.rest else { return Poll::Pending };
+        let polled = rest.as_mut().poll(context);
+        if polled.is_ready() {
+            self.rest = None;
+        }
+        polled
+    }
+}
+
+impl<T: Send + 'static> Drop for Driven<T> {
+    fn drop(&mut self) {
+        let (Some(rest), Some(home)) = (self.rest.take(), self.home.take()) else { return };
+        self.signal.cancel(Cause::new(Cause::DROPPED, "the caller stopped waiting for the call"));
+        if let Some(home) = home {
+            home.spawn(rest);
+        }
+    }
+}
+
+/// A call that runs: the future of [`Layer::execute`].
+///
+/// # Cancellation
+///
+/// See [`Layer::execute`].
+#[must_use = "a call does nothing before it is polled"]
+pub struct Execution(Driven<CallResult>);
+
+impl Execution {
+    pub(crate) fn start(layer: Layer, input: CallInput) -> Self {
+        let call = Call::admit(input, layer.scope_id());
+        let signal = call.signal().clone();
+        Self(Driven::new(signal, async move { Run::admit(layer, call).complete().await }))
+    }
+}
+
+impl Future for Execution {
+    type Output = CallResult;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<CallResult> {
+        Pin::new(&mut self.0).poll(context)
+    }
+}
+
+impl fmt::Debug for Execution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Execution").finish_non_exhaustive()
+    }
+}

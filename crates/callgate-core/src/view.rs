@@ -1,0 +1,190 @@
+//! What one scope sees at one moment: the only source of truth for listing, calling, scheduling.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use callgate_schema::{Json, Str};
+use callgate_session::Session;
+use indexmap::IndexMap;
+
+use crate::approval::Approver;
+use crate::call::Call;
+use crate::code::RUN_CODE;
+use crate::hook::{Chain, CodeDispatchLog, Execute, Hook, PostExecute, PreExecute, Stage};
+use crate::registry::{Entry, EntryId, GuardFn, LayerData, Mode, Node, ObserverFn, Ordered, Shared, State};
+use crate::tool::ToolDefinition;
+
+/// What a model is told about one tool, and nothing else.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolSchema {
+    /// The name to call it by.
+    pub name: Str,
+    /// What it does.
+    pub description: Str,
+    /// The JSON Schema of its arguments.
+    pub parameters: Json,
+}
+
+pub(crate) struct View {
+    /// Visible tools but `run_code`, in order of registration, farther layers first.
+    pub(crate) tools: IndexMap<Str, ToolDefinition>,
+    pub(crate) mode: Mode,
+    pub(crate) guards: Vec<(EntryId, Arc<GuardFn>)>,
+    pub(crate) pre_execute: Chain<PreExecute>,
+    pub(crate) execute: Chain<Execute>,
+    pub(crate) post_execute: Chain<PostExecute>,
+    pub(crate) code_dispatch_log: Chain<CodeDispatchLog>,
+    pub(crate) observers: Vec<Arc<ObserverFn>>,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) session: Option<Session>,
+    /// Whether the scope was disposed: its guards are gone, so it must not call anything.
+    pub(crate) disposed: bool,
+    run_code: Option<ToolDefinition>,
+    schemas: OnceLock<Arc<[ToolSchema]>>,
+}
+
+impl View {
+    pub(crate) fn build(shared: &Shared, state: &State, node: &Node) -> Self {
+        let chain = state.chain(node);
+        let mode = nearest(&chain, |entry| match entry {
+            Entry::Mode(mode) => Some(*mode),
+            _ => None,
+        })
+        .unwrap_or(shared.mode);
+        Self {
+            tools: visible_tools(&chain),
+            mode,
+            guards: all(&chain, |id, entry| match entry {
+                Entry::Guard(guard) => Some((id, guard.clone())),
+                _ => None,
+            }),
+            pre_execute: hooks(&chain, |entry| match entry {
+                Entry::PreExecute(hook) => Some(hook),
+                _ => None,
+            }),
+            execute: hooks(&chain, |entry| match entry {
+                Entry::Execute(hook) => Some(hook),
+                _ => None,
+            }),
+            post_execute: hooks(&chain, |entry| match entry {
+                Entry::PostExecute(hook) => Some(hook),
+                _ => None,
+            }),
+            code_dispatch_log: hooks(&chain, |entry| match entry {
+                Entry::CodeDispatchLog(hook) => Some(hook),
+                _ => None,
+            }),
+            observers: in_order(&chain, |entry| match entry {
+                Entry::Observer(observer) => Some(observer),
+                _ => None,
+            }),
+            approver: nearest(&chain, |entry| match entry {
+                Entry::Approver(approver) => Some(approver.clone()),
+                _ => None,
+            }),
+            session: nearest(&chain, |entry| match entry {
+                Entry::Session(session) => Some(session.clone()),
+                _ => None,
+            }),
+            disposed: chain.iter().any(|layer| layer.is_disposed()),
+            run_code: (mode != Mode::Native).then(|| shared.run_code().clone()),
+            schemas: OnceLock::new(),
+        }
+    }
+
+    /// The tool of that name, if this scope can see it.
+    pub(crate) fn get(&self, name: &str) -> Option<&ToolDefinition> {
+        match &self.run_code {
+            Some(run_code) if name == RUN_CODE => Some(run_code),
+            _ => self.tools.get(name),
+        }
+    }
+
+    /// The tool that would run for this call: none if it is hidden, or if the model must go
+    /// through a program.
+    pub(crate) fn resolve(&self, call: &Call) -> Option<&ToolDefinition> {
+        if self.is_collapsed(call) { None } else { self.get(call.name()) }
+    }
+
+    /// Whether the model named a visible tool directly although it may only write programs.
+    pub(crate) fn is_collapsed(&self, call: &Call) -> bool {
+        self.collapses(call.name(), call.is_model_direct())
+    }
+
+    pub(crate) fn collapses(&self, name: &str, is_model_direct: bool) -> bool {
+        self.mode == Mode::Code
+            && is_model_direct
+            && name != RUN_CODE
+            && self.tools.contains_key(name)
+    }
+
+    /// Every visible tool, `run_code` last.
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &ToolDefinition> {
+        self.tools.values().chain(&self.run_code)
+    }
+
+    pub(crate) fn schemas(&self) -> &Arc<[ToolSchema]> {
+        self.schemas.get_or_init(|| {
+            let schemas = self.definitions().map(|definition| {
+                let tool = definition.tool();
+                ToolSchema {
+                    name: tool.name.clone(),
+                    description: tool.description.clone(),
+                    parameters: tool.parameters.clone(),
+                }
+            });
+            schemas.collect()
+        })
+    }
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View").field("tools", &self.tools.keys()).finish_non_exhaustive()
+    }
+}
+
+/// Inherited tools that every layer of the chain admits, then the scope's own, unfiltered.
+fn visible_tools(chain: &[&LayerData]) -> IndexMap<Str, ToolDefinition> {
+    let mut tools = IndexMap::new();
+    let Some((own, inherited)) = chain.split_last() else { return tools };
+    let keyed = |tool: &ToolDefinition| (tool.tool().name.clone(), tool.clone());
+    for layer in inherited {
+        tools.extend(layer.tools().map(keyed));
+    }
+    for entry in chain.iter().flat_map(|layer| layer.entries.values()) {
+        if let Entry::Restriction(restriction) = entry {
+            tools.retain(|name, _| restriction.admits(name));
+        }
+    }
+    tools.extend(own.tools().map(keyed));
+    tools
+}
+
+fn all<T>(chain: &[&LayerData], pick: impl Fn(EntryId, &Entry) -> Option<T>) -> Vec<T> {
+    let entries = chain.iter().flat_map(|layer| &layer.entries);
+    entries.filter_map(|(id, entry)| pick(*id, entry)).collect()
+}
+
+fn nearest<T>(chain: &[&LayerData], pick: impl Fn(&Entry) -> Option<T>) -> Option<T> {
+    chain.iter().rev().flat_map(|layer| layer.entries.values()).find_map(pick)
+}
+
+/// What is picked from all layers, in the one order that scopes have no influence on.
+fn in_order<'a, H: ?Sized + 'a>(
+    chain: &[&'a LayerData],
+    pick: impl Fn(&'a Entry) -> Option<&'a Ordered<H>>,
+) -> Vec<Arc<H>> {
+    let entries = chain.iter().flat_map(|layer| layer.entries.values());
+    let mut picked: Vec<&Ordered<H>> = entries.filter_map(pick).collect();
+    picked.sort_by_key(|ordered| ordered.order);
+    picked.into_iter().map(|ordered| ordered.hook.clone()).collect()
+}
+
+fn hooks<'a, S: Stage>(
+    chain: &[&'a LayerData],
+    pick: impl Fn(&'a Entry) -> Option<&'a Ordered<dyn Hook<S>>>,
+) -> Chain<S> {
+    in_order(chain, pick).into()
+}
