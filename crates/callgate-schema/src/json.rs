@@ -16,10 +16,14 @@
 //! | I want to …                                | use                                             |
 //! |--------------------------------------------|-------------------------------------------------|
 //! | read text from outside                     | [`Json::parse`], [`ParseOptions`]               |
+//! | read a Rust value                          | [`Json::from_serialize`]                        |
+//! | get a Rust value                           | [`Json::decode`]                                |
+//! | talk to serde_json                         | `Json::try_from(value)`, [`Json::to_serde`]     |
 //! | write a value in source code               | [`json!`](crate::json!), [`Object::builder`]    |
 //! | print it                                   | `Display`, [`Json::pretty`], [`Json::canonical`] |
 //! | compare it, use it as a key                | `==`, `Hash` (member order does not count)      |
 
+mod de;
 mod error;
 mod macros;
 mod number;
@@ -27,11 +31,14 @@ mod object;
 mod parse;
 mod path;
 mod print;
+mod ser;
+mod serde_value;
 mod tree;
 
 use std::ops::{Deref, Index};
 use std::sync::Arc;
 
+pub use de::DecodeError;
 pub use error::{ValueError, ValueErrorKind};
 #[doc(hidden)]
 pub use macros::Literal;
@@ -113,6 +120,18 @@ impl Kind {
             Self::String => "string",
             Self::Array => "array",
             Self::Object => "object",
+        }
+    }
+
+    /// The name with its article, for sentences.
+    pub(crate) fn described(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "a boolean",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "a list",
+            Self::Object => "an object",
         }
     }
 }

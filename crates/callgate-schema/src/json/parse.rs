@@ -270,7 +270,7 @@ impl Parser<'_> {
             None => return Some(value),
             Some(Open::Array { .. }) => self.items.push(value),
             Some(Open::Object { name, .. }) => {
-                self.members.push((name.take().unwrap_or_default(), value))
+                self.members.push((name.take().unwrap_or_default(), value));
             }
         }
         None

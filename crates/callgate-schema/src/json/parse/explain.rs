@@ -3,6 +3,8 @@
 use super::Open;
 use crate::json::error::shorten;
 
+const NUMBER_FORM: &str = "write numbers in decimal like 0.5 or -1.5e3, without leading zeros";
+
 /// Where exactly the fault is and what to do about it.
 ///
 /// The tokenizer stopped at `offset`; its last good event ended at `from`.
@@ -52,6 +54,9 @@ fn string_fault(bytes: &[u8], start: usize) -> Option<(usize, String)> {
                 Ok(length) => place += length,
                 Err(message) => return Some((place, message)),
             },
+            Some(b'\n') => {
+                return Some((place, "a string cannot hold a line break; write `\\n`".to_owned()));
+            }
             Some(byte @ 0..=0x1f) => {
                 return Some((
                     place,
@@ -107,7 +112,7 @@ fn bad_number(bytes: &[u8], start: usize) -> String {
     let in_number = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.');
     let length = bytes[start..].iter().take_while(in_number).count();
     let token = shorten(&String::from_utf8_lossy(&bytes[start..start + length]));
-    format!("`{token}` is not a JSON number; write it like -1.5e3, without leading zeros")
+    format!("`{token}` is not a JSON number; {NUMBER_FORM}")
 }
 
 fn unexpected(bytes: &[u8], place: usize, inside: Option<&Open>) -> String {
@@ -120,23 +125,36 @@ fn unexpected(bytes: &[u8], place: usize, inside: Option<&Open>) -> String {
             .take(1)
             .collect(),
     };
-    let hint = match (&*shown, inside) {
-        ("'" | "`" | "“" | "”", _) => "strings stand in double quotes",
-        ("/" | "#", _) => "JSON has no comments",
-        ("True" | "False" | "None" | "undefined", _) => "JSON has true, false and null",
-        ("NaN" | "Infinity", _) => "JSON has no such number; use null or a string",
-        ("}" | "]", Some(_)) => {
-            "a comma must be followed by another part, and every bracket closed by its own kind"
-        }
-        (_, None) if place > 0 => "one JSON value is the whole text",
-        (_, Some(Open::Object { name: None, .. })) => {
+    let hint = known_mistake(bytes, place, &shown).unwrap_or(match inside {
+        None if place > 0 => "one JSON value is the whole text",
+        None => "a JSON value starts with `{`, `[`, `\"`, a digit, true, false or null",
+        Some(Open::Object { name: None, .. }) => {
             "an object is `\"name\": value` pairs with commas between them"
         }
-        (_, Some(Open::Object { .. })) => {
+        Some(Open::Object { .. }) => {
             "after a name comes a colon and a value, after the value a comma or `}`"
         }
-        (_, Some(Open::Array { .. })) => "a list is values with commas between them",
-        (_, None) => "a JSON value starts with `{`, `[`, `\"`, a digit, true, false or null",
-    };
+        Some(Open::Array { .. }) => "a list is values with commas between them",
+    });
     format!("`{shown}` is not expected here; {hint}")
+}
+
+/// What people and models who know other notations write.
+fn known_mistake(bytes: &[u8], place: usize, shown: &str) -> Option<&'static str> {
+    let before = &bytes[..place];
+    Some(match shown {
+        "'" | "`" | "“" | "”" => "strings stand in double quotes",
+        "/" | "#" => "JSON has no comments",
+        "True" | "False" | "None" | "undefined" => "JSON has true, false and null",
+        "NaN" | "Infinity" => "JSON has no such number; use null or a string",
+        "+" | "." => NUMBER_FORM,
+        _ if before.last().is_some_and(u8::is_ascii_digit)
+            && shown.as_bytes()[0].is_ascii_alphanumeric() =>
+        {
+            NUMBER_FORM
+        }
+        "}" | "]" if before.trim_ascii_end().ends_with(b",") => "remove the comma before it",
+        "}" | "]" if !before.is_empty() => "close `[` with `]` and `{` with `}`",
+        _ => return None,
+    })
 }
