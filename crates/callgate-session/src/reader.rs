@@ -11,6 +11,7 @@ use callgate_schema::{Json, ParseError, ParseErrorKind, ParseOptions};
 use crate::event::Event;
 use crate::form::{Field, FormError};
 use crate::header::SessionHeader;
+use crate::surface::Envelope;
 
 /// How many brackets may be open in a line: what a value may have, and what an event puts around it.
 pub(crate) const LINE_DEPTH: usize = callgate_schema::json::DEPTH_LIMIT + 16;
@@ -45,7 +46,7 @@ impl LogReader<BufReader<File>> {
     ///
     /// If it cannot be read or its first line is no header of a version this crate knows.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ReadError> {
-        let file = File::open(path).map_err(|error| ReadError::io(1, 0, error))?;
+        let file = File::open(path).map_err(ReadError::of_input)?;
         Self::new(BufReader::new(file))
     }
 }
@@ -88,8 +89,26 @@ impl<R: BufRead> LogReader<R> {
     }
 
     /// Whether nothing comes after the lines read so far.
-    pub(crate) fn is_at_end(&mut self) -> io::Result<bool> {
-        Ok(self.lines.pending.is_empty() && self.input.fill_buf()?.is_empty())
+    pub(crate) fn is_at_end(&mut self) -> Result<bool, ReadError> {
+        match self.input.fill_buf() {
+            Ok(rest) => Ok(self.lines.pending.is_empty() && rest.is_empty()),
+            Err(error) => Err(self.lines.error(ReadProblem::Io(Arc::new(error)))),
+        }
+    }
+
+    /// Checks the event of the line that was read last and that starts at `offset`.
+    pub(crate) fn check(
+        &self,
+        envelope: &mut Envelope,
+        event: &Event,
+        offset: u64,
+    ) -> Result<(), ReadError> {
+        let checked = envelope.check(event).map(|()| envelope.advance(event));
+        checked.map_err(|problem| ReadError {
+            line: self.lines.count,
+            offset,
+            problem: ReadProblem::Form(FormError::new(problem)),
+        })
     }
 }
 
@@ -184,8 +203,9 @@ enum ReadProblem {
 }
 
 impl ReadError {
-    fn io(line: u64, offset: u64, error: io::Error) -> Self {
-        Self { line, offset, problem: ReadProblem::Io(Arc::new(error)) }
+    /// The input cannot be read from its first line on.
+    pub(crate) fn of_input(error: io::Error) -> Self {
+        Self { line: 1, offset: 0, problem: ReadProblem::Io(Arc::new(error)) }
     }
 
     /// The line, counted from one; the first is the header.

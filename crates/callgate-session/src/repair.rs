@@ -32,13 +32,8 @@ pub const OUTCOME_UNKNOWN: &str = "TOOL_OUTCOME_UNKNOWN";
 /// );
 /// ```
 pub fn repair(events: &[Event]) -> Vec<Event> {
-    let mut tail = Tail::default();
-    for event in events {
-        tail.feed(event);
-    }
     let (seq, time) = events.last().map_or((0, 0), |event| (event.seq + 1, event.time));
-    let number = |(n, draft)| Event::new(seq + n, time, draft);
-    (0..).zip(tail.closing()).map(number).collect()
+    Tail::of(events).closing(seq, time)
 }
 
 /// What is open at the end of a log.
@@ -59,6 +54,14 @@ struct OpenCall {
 }
 
 impl Tail {
+    pub(crate) fn of(events: &[Event]) -> Self {
+        let mut tail = Self::default();
+        for event in events {
+            tail.feed(event);
+        }
+        tail
+    }
+
     /// How many turns were opened so far.
     pub(crate) fn turns(&self) -> u64 {
         self.turns
@@ -119,8 +122,15 @@ impl Tail {
         }
     }
 
-    /// What has to be appended to close the turn.
-    pub(crate) fn closing(&self) -> Vec<Draft> {
+    /// The events that close the open turn, from the number `seq` on.
+    pub(crate) fn closing(&self, seq: u64, time: u64) -> Vec<Event> {
+        (seq..)
+            .zip(self.closing_drafts())
+            .map(|(seq, draft)| Event::new(seq, time, draft))
+            .collect()
+    }
+
+    fn closing_drafts(&self) -> Vec<Draft> {
         let Some(turn) = self.turn else { return Vec::new() };
         let mut drafts = Vec::new();
         if let Some(step) = self.step {

@@ -1,13 +1,15 @@
 //! The file of a stored log.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, BufReader, Write as _};
+use std::io::{self, BufReader, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::error::{SessionError, SessionErrorKind};
+use super::record::Record;
 use crate::event::Event;
 use crate::header::SessionHeader;
 use crate::reader::{LogReader, ReadError};
+use crate::surface::Envelope;
 
 /// What has happened to an event when [`Session::append`](super::Session::append) returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,11 +44,15 @@ pub(super) struct LogFile {
     is_broken: bool,
 }
 
-/// What a log file held when it was opened.
+/// What a log file holds, and where what it holds ends.
 pub(super) struct Stored {
     pub(super) header: SessionHeader,
-    pub(super) events: Vec<Event>,
-    pub(super) torn: Option<TornTail>,
+    pub(super) envelope: Envelope,
+    pub(super) record: Record,
+    /// How many bytes the complete lines have.
+    intact: u64,
+    /// Whether the last complete line lacks its line break.
+    lacks_break: bool,
 }
 
 impl LogFile {
@@ -72,41 +78,33 @@ impl LogFile {
         Ok(log)
     }
 
-    /// Opens a log, mends its tail, and reads it.
+    /// Opens a log and reads it, without changing it.
     pub(super) fn open(
         path: &Path,
         durability: Durability,
+        keep_bytes: usize,
     ) -> Result<(Self, Stored), SessionError> {
         let io = |error| SessionError::io(path, &error);
         let file = OpenOptions::new().append(true).read(true).open(path).map_err(io)?;
         lock(&file, path)?;
-        let mut log = Self { file, length: 0, durability, is_broken: false };
-        let stored = log.load(path)?;
-        Ok((log, stored))
+        let stored =
+            Stored::read(&file, keep_bytes).map_err(|error| SessionError::read(path, &error))?;
+        Ok((Self { file, length: stored.intact, durability, is_broken: false }, stored))
     }
 
-    fn load(&mut self, path: &Path) -> Result<Stored, SessionError> {
-        let unreadable = |error: ReadError| SessionError::read(path, &error);
-        let io = |error| SessionError::io(path, &error);
-        let reading = self.file.try_clone().map_err(io)?;
-        let mut reader = LogReader::new(BufReader::new(reading)).map_err(unreadable)?;
-        let mut events = Vec::new();
-        let mut intact = reader.offset();
-        while let Some(read) = reader.next() {
-            match read {
-                Ok(event) => events.push(event),
-                Err(error) if error.is_broken_json() && reader.is_at_end().map_err(io)? => break,
-                Err(error) => return Err(unreadable(error)),
-            }
-            intact = reader.offset();
+    /// Removes what is behind the last complete line, and completes that line.
+    pub(super) fn mend(&mut self, path: &Path, stored: &Stored) -> io::Result<Option<TornTail>> {
+        let torn = self.cut_tail(path)?;
+        if stored.lacks_break {
+            self.append(b"\n")?;
         }
-        let header = reader.header().clone();
-        self.length = intact;
-        let torn = self.cut_tail(path).map_err(io)?;
-        if torn.is_none() && reader.lacks_line_break() {
-            self.append(b"\n").map_err(io)?;
-        }
-        Ok(Stored { header, events, torn })
+        Ok(torn)
+    }
+
+    /// The events, read from the file again.
+    pub(super) fn read_back(&self) -> Result<Vec<Event>, ReadError> {
+        (&self.file).seek(SeekFrom::Start(0)).map_err(ReadError::of_input)?;
+        LogReader::new(BufReader::new(&self.file))?.collect()
     }
 
     /// Moves what lies behind the last complete line into a file beside the log.
@@ -146,7 +144,10 @@ impl LogFile {
         loop {
             match self.file.write(line) {
                 Ok(count) if count == line.len() => return Ok(()),
-                Ok(_) => return Err(io::ErrorKind::StorageFull.into()),
+                Ok(_) => {
+                    let reason = "there was room for a part of the event only";
+                    return Err(io::Error::new(io::ErrorKind::StorageFull, reason));
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -167,6 +168,31 @@ impl LogFile {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Stored {
+    fn read(file: &File, keep_bytes: usize) -> Result<Self, ReadError> {
+        let mut reader = LogReader::new(BufReader::new(file))?;
+        let mut envelope = Envelope::default();
+        let mut record = Record::new(keep_bytes);
+        let mut intact = reader.offset();
+        while let Some(read) = reader.next() {
+            match read {
+                Ok(event) => {
+                    reader.check(&mut envelope, &event, intact)?;
+                    record.push(
+                        event,
+                        usize::try_from(reader.offset() - intact).unwrap_or(usize::MAX),
+                    );
+                }
+                Err(error) if error.is_broken_json() && reader.is_at_end()? => break,
+                Err(error) => return Err(error),
+            }
+            intact = reader.offset();
+        }
+        let header = reader.header().clone();
+        Ok(Self { header, envelope, record, intact, lacks_break: reader.lacks_line_break() })
     }
 }
 
@@ -223,6 +249,6 @@ fn create_beside(path: &Path, offset: u64) -> io::Result<(PathBuf, File)> {
 }
 
 fn copy_from(mut file: &File, offset: u64, into: &mut File) -> io::Result<()> {
-    io::Seek::seek(&mut file, io::SeekFrom::Start(offset))?;
+    file.seek(SeekFrom::Start(offset))?;
     io::copy(&mut file, into).map(drop)
 }
