@@ -17,6 +17,7 @@ mod restriction;
 mod result;
 mod scope;
 mod signal;
+pub mod testing;
 mod tool;
 mod view;
 

@@ -1,0 +1,6 @@
+//! The behaviour of the registry and the pipeline, through the public API.
+
+mod four_ways;
+mod lane;
+mod stress;
+mod support;
