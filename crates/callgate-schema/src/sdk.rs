@@ -1,6 +1,7 @@
 //! [`SdkTool`]: what the generated SDK text says about one tool.
 
 use crate::json::Json;
+use crate::text;
 
 /// A tool as the generated SDK shows it to a model.
 ///
@@ -69,4 +70,22 @@ pub(crate) fn sorted<'t, 'a>(tools: &'t [SdkTool<'a>]) -> Vec<&'t SdkTool<'a>> {
     let mut tools: Vec<_> = tools.iter().collect();
     tools.sort_by_key(|tool| tool.name);
     tools
+}
+
+/// What a line of the catalogue shows of a description, in characters.
+const CATALOGUE_CHARS: usize = 120;
+
+/// One line per tool: its accessor, and the first sentence of its description.
+pub(crate) fn catalogue_of(tools: &[SdkTool<'_>], accessor: impl Fn(&mut String, &str)) -> String {
+    let mut out = String::new();
+    for tool in sorted(tools) {
+        out.push_str("- ");
+        accessor(&mut out, tool.name);
+        if !text::is_blank(tool.description) {
+            out.push_str(": ");
+            text::push_first_sentence(&mut out, tool.description, CATALOGUE_CHARS);
+        }
+        out.push('\n');
+    }
+    out
 }

@@ -1,18 +1,19 @@
 //! What a schema says about values, in the terms that both languages print.
 //!
-//! A schema is read once into an arena of [`Shape`]s, by `subset` or by `foreign`; the printers
-//! of the languages walk the arena. No step recurses, so depth is no matter.
+//! A schema is read once into an arena of [`Shape`]s, by `shape::subset` or by `foreign::read`; the
+//! printers of the languages walk the arena. No step recurses, so depth is no matter.
 
 mod distinct;
-mod foreign;
+mod name_set;
 mod subset;
 
-use crate::foreign::within_limits;
+use crate::foreign;
 use crate::json::{Json, Object};
 use crate::sdk::{Reading, SdkOutput};
 use crate::text;
 
 pub(crate) use distinct::Distinct;
+pub(crate) use name_set::NameSet;
 
 /// What one node of a schema says.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +99,7 @@ pub(crate) struct Doc<'a> {
 /// The shapes of one schema. Made once and used again for the next, to save its memory.
 #[derive(Debug, Default)]
 pub(crate) struct Shapes<'a> {
-    shapes: Vec<Shape<'a>>,
+    nodes: Vec<Shape<'a>>,
     members: Vec<Member<'a>>,
     /// Whether equal branches of a union are printed once, as for schemas outside the subset.
     distinct: bool,
@@ -113,7 +114,11 @@ impl<'a> Shapes<'a> {
     }
 
     /// Reads what a tool resolves to; `None` if `reading` shows nothing of it.
-    pub(crate) fn read_output(&mut self, output: SdkOutput<'a>, reading: Reading) -> Option<ShapeId> {
+    pub(crate) fn read_output(
+        &mut self,
+        output: SdkOutput<'a>,
+        reading: Reading,
+    ) -> Option<ShapeId> {
         match output {
             SdkOutput::Value(schema) => self.read(schema, reading),
             SdkOutput::Envelope(advertised) => self.read_envelope(advertised, reading),
@@ -132,8 +137,14 @@ impl<'a> Shapes<'a> {
         let doc = Doc::default();
         let required = advertised.is_some();
         let mut members = self.start_members();
-        self.push_member(&mut members, Member { name: "content", required: true, shape: content, doc });
-        self.push_member(&mut members, Member { name: "structuredContent", required, shape: structured, doc });
+        self.push_member(
+            &mut members,
+            Member { name: "content", required: true, shape: content, doc },
+        );
+        self.push_member(
+            &mut members,
+            Member { name: "structuredContent", required, shape: structured, doc },
+        );
         members.open = false;
         self.set(root, Shape::Object(members));
         Some(root)
@@ -141,13 +152,13 @@ impl<'a> Shapes<'a> {
 
     /// Reads a schema into a reserved place; whether anything of it is shown.
     fn read_into(&mut self, place: ShapeId, schema: &'a Json, reading: Reading) -> bool {
-        let (shapes, members) = (self.shapes.len(), self.members.len());
+        let (nodes, members) = (self.nodes.len(), self.members.len());
         if subset::read(self, place, schema).is_some() {
             return true;
         }
-        self.shapes.truncate(shapes);
+        self.nodes.truncate(nodes);
         self.members.truncate(members);
-        if reading == Reading::Strict || within_limits(schema).is_err() {
+        if reading == Reading::Strict || foreign::check_limits(schema).is_err() {
             return false;
         }
         self.distinct = true;
@@ -156,24 +167,24 @@ impl<'a> Shapes<'a> {
     }
 
     fn clear(&mut self) {
-        self.shapes.clear();
+        self.nodes.clear();
         self.members.clear();
         self.distinct = false;
     }
 
     pub(crate) fn get(&self, id: ShapeId) -> Shape<'a> {
-        self.shapes[id.0]
+        self.nodes[id.0]
     }
 
     pub(crate) fn distinct(&self) -> bool {
         self.distinct
     }
 
-    /// The shape that stands for this one: an intersection of a single shape that says something
+    /// The shape that stands for this one: an intersection of which only one shape says something
     /// is that shape.
     pub(crate) fn resolved(&self, id: ShapeId) -> ShapeId {
         let Shape::Intersection(run) = self.get(id) else { return id };
-        let mut telling = run.iter().filter(|&part| !matches!(self.get(part), Shape::Any));
+        let mut telling = run.iter().filter(|&part| self.is_telling(part));
         match (telling.next(), telling.next()) {
             (Some(only), None) => only,
             (Some(_), Some(_)) => id,
@@ -181,29 +192,39 @@ impl<'a> Shapes<'a> {
         }
     }
 
+    /// The first shape of an intersection that says something, or the shape itself.
+    pub(crate) fn first_telling(&self, id: ShapeId) -> ShapeId {
+        let Shape::Intersection(run) = self.get(id) else { return id };
+        run.iter().find(|&part| self.is_telling(part)).unwrap_or(id)
+    }
+
+    pub(crate) fn is_telling(&self, id: ShapeId) -> bool {
+        !matches!(self.get(id), Shape::Any)
+    }
+
     /// The members of an object, in order.
     pub(crate) fn members(&self, members: Members) -> &[Member<'a>] {
         &self.members[members.first..members.end]
     }
 
-    fn set(&mut self, id: ShapeId, shape: Shape<'a>) {
-        self.shapes[id.0] = shape;
+    pub(crate) fn set(&mut self, id: ShapeId, shape: Shape<'a>) {
+        self.nodes[id.0] = shape;
     }
 
     /// Makes room for shapes that are read later; until then they are `Any`.
-    fn reserve(&mut self, count: usize) -> Run {
-        let first = self.shapes.len();
+    pub(crate) fn reserve(&mut self, count: usize) -> Run {
+        let first = self.nodes.len();
         let end = first + count;
-        self.shapes.resize(end, Shape::Any);
+        self.nodes.resize(end, Shape::Any);
         Run { first, end }
     }
 
-    fn start_members(&self) -> Members {
+    pub(crate) fn start_members(&self) -> Members {
         let first = self.members.len();
         Members { first, end: first, open: true }
     }
 
-    fn push_member(&mut self, members: &mut Members, member: Member<'a>) {
+    pub(crate) fn push_member(&mut self, members: &mut Members, member: Member<'a>) {
         debug_assert_eq!(members.end, self.members.len(), "members of one object stand together");
         self.members.push(member);
         members.end += 1;
@@ -211,8 +232,9 @@ impl<'a> Shapes<'a> {
 }
 
 impl Run {
-    pub(crate) fn len(self) -> usize {
-        self.end - self.first
+    /// A run of one shape.
+    pub(crate) fn of(id: ShapeId) -> Self {
+        Self { first: id.0, end: id.0 + 1 }
     }
 
     pub(crate) fn iter(self) -> impl DoubleEndedIterator<Item = ShapeId> + ExactSizeIterator {
@@ -227,7 +249,7 @@ impl Run {
     }
 
     /// The one shape of a run reserved for one.
-    fn only(self) -> ShapeId {
+    pub(crate) fn only(self) -> ShapeId {
         ShapeId(self.first)
     }
 
@@ -250,25 +272,6 @@ impl Members {
     }
 }
 
-/// Keywords that narrow values without changing their type, in the order they are noted.
-const NOTED: [&str; 15] = [
-    "format",
-    "pattern",
-    "minLength",
-    "maxLength",
-    "minimum",
-    "exclusiveMinimum",
-    "maximum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minProperties",
-    "maxProperties",
-    "default",
-];
-
 impl<'a> Doc<'a> {
     pub(crate) fn is_empty(self) -> bool {
         self.description.is_empty() && self.notes.is_none()
@@ -289,7 +292,7 @@ impl<'a> Doc<'a> {
             scratch.push_str(": ");
             match value {
                 Json::String(format) if name == "format" => scratch.push_str(format),
-                value => text::push_json(scratch, value),
+                value => text::push_display(scratch, value),
             }
             separator = ", ";
         }
@@ -298,7 +301,39 @@ impl<'a> Doc<'a> {
     }
 }
 
-/// What of a schema node is noted in documentation.
-fn noted(node: &Object) -> impl Iterator<Item = (&'static str, &Json)> {
-    NOTED.into_iter().filter_map(|name| Some((name, node.get(name)?)))
+/// Whether a schema node has keywords that are noted in documentation.
+pub(crate) fn has_notes(node: &Object) -> bool {
+    node.iter().any(|(keyword, _)| note_rank(keyword).is_some())
+}
+
+/// The keywords of a schema node that are noted in documentation, in the order they stand there.
+fn noted(node: &Object) -> impl Iterator<Item = (&str, &Json)> {
+    let mut notes: Vec<_> = node
+        .iter()
+        .filter_map(|(keyword, value)| Some((note_rank(keyword)?, &**keyword, value)))
+        .collect();
+    notes.sort_unstable_by_key(|&(rank, ..)| rank);
+    notes.into_iter().map(|(_, keyword, value)| (keyword, value))
+}
+
+/// The place of a keyword among those that narrow values without changing their type.
+fn note_rank(keyword: &str) -> Option<u8> {
+    Some(match keyword {
+        "format" => 0,
+        "pattern" => 1,
+        "minLength" => 2,
+        "maxLength" => 3,
+        "minimum" => 4,
+        "exclusiveMinimum" => 5,
+        "maximum" => 6,
+        "exclusiveMaximum" => 7,
+        "multipleOf" => 8,
+        "minItems" => 9,
+        "maxItems" => 10,
+        "uniqueItems" => 11,
+        "minProperties" => 12,
+        "maxProperties" => 13,
+        "default" => 14,
+        _ => return None,
+    })
 }

@@ -1,8 +1,6 @@
 //! Small pieces of text that both languages print: string literals, numbers, documentation.
 
-use std::fmt::Write as _;
-
-use crate::json::{Json, Number};
+use std::fmt::{Display, Write as _};
 
 /// Appends `text` as a JSON string literal, which is a TypeScript and a Python literal too.
 ///
@@ -43,24 +41,8 @@ fn push_hex(out: &mut String, prefix: &str, code: u32) {
     }
 }
 
-/// Appends a number as ECMAScript prints it; whole numbers of 64 bits keep all their digits.
-pub(crate) fn push_number(out: &mut String, number: Number) {
-    if let Some(whole) = number.as_i64() {
-        push_display(out, whole);
-    } else if let Some(whole) = number.as_u64() {
-        push_display(out, whole);
-    } else {
-        out.push_str(ryu_js::Buffer::new().format_finite(number.as_f64()));
-    }
-}
-
-/// Appends the compact JSON text of a value.
-pub(crate) fn push_json(out: &mut String, value: &Json) {
-    push_display(out, value);
-}
-
 /// Appends what a value displays.
-pub(crate) fn push_display(out: &mut String, value: impl std::fmt::Display) {
+pub(crate) fn push_display(out: &mut String, value: impl Display) {
     let written = write!(out, "{value}");
     debug_assert!(written.is_ok(), "writing to a string cannot fail");
 }
@@ -134,14 +116,12 @@ pub(crate) fn push_first_sentence(out: &mut String, text: &str, limit: usize) {
             break;
         }
     }
-    match line.char_indices().nth(limit) {
-        None => out.push_str(&line),
-        Some(_) => {
-            let cut = line.char_indices().nth(limit.saturating_sub(1)).map_or(0, |(at, _)| at);
-            out.push_str(line[..cut].trim_end());
-            out.push('…');
-        }
+    if line.chars().nth(limit).is_none() {
+        return out.push_str(&line);
     }
+    let kept: String = line.chars().take(limit.saturating_sub(1)).collect();
+    out.push_str(kept.trim_end());
+    out.push('…');
 }
 
 /// Appends the words of `text`, each through `push`, with one space between them.

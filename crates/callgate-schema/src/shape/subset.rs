@@ -1,12 +1,7 @@
 //! Reads schemas of the subset.
 
-use std::collections::HashSet;
-
-use super::{Doc, Literals, Member, Shape, ShapeId, Shapes};
+use super::{Doc, Literals, Member, NameSet, Shape, ShapeId, Shapes};
 use crate::json::{Array, Json, Object};
-
-/// Up to here looking names up one by one is quicker than hashing.
-const FEW_NAMES: usize = 8;
 
 /// Reads a schema into `place`; `None` if it is not of the subset, anywhere.
 pub(super) fn read<'a>(shapes: &mut Shapes<'a>, place: ShapeId, schema: &'a Json) -> Option<()> {
@@ -60,7 +55,9 @@ impl<'a> Reader<'a, '_> {
     fn typed(&mut self, declared: &str, node: &Node<'a>) -> Option<Shape<'a>> {
         let broad = match declared {
             "object" if node.items.is_none() && node.has_no_literals() => return self.object(node),
-            "array" if node.has_no_members() && node.has_no_literals() => return self.list(node),
+            "array" if node.has_no_members() && node.has_no_literals() => {
+                return Some(self.list(node));
+            }
             "string" => Shape::String,
             "number" => Shape::Number,
             "integer" => Shape::Integer,
@@ -71,7 +68,7 @@ impl<'a> Reader<'a, '_> {
         if node.items.is_some() || !node.has_no_members() {
             return None;
         }
-        Some(literals(broad, node)?.map_or(broad, Shape::Literals))
+        scalar(broad, node)
     }
 
     fn object(&mut self, node: &Node<'a>) -> Option<Shape<'a>> {
@@ -79,18 +76,13 @@ impl<'a> Reader<'a, '_> {
             Some(properties) => Some(properties.as_object()?),
             None => None,
         };
-        let required = Required::of(node.required)?;
+        let required = required_names(node.required, properties)?;
         let mut members = self.shapes.start_members();
-        members.open = node.additional.is_none_or(|additional| *additional == Json::Bool(true));
-        if node.additional.is_some_and(|additional| additional.as_bool().is_none()) {
-            return None;
-        }
-        let Some(properties) = properties else {
-            return required.is_empty().then_some(Shape::Object(members));
+        members.open = match node.additional {
+            Some(additional) => additional.as_bool()?,
+            None => true,
         };
-        if !required.all_in(properties) {
-            return None;
-        }
+        let Some(properties) = properties else { return Some(Shape::Object(members)) };
         let places = self.shapes.reserve(properties.len());
         for (place, (name, schema)) in places.iter().zip(properties.iter()) {
             let description = schema.get("description").and_then(Json::as_str).unwrap_or_default();
@@ -102,11 +94,11 @@ impl<'a> Reader<'a, '_> {
         Some(Shape::Object(members))
     }
 
-    fn list(&mut self, node: &Node<'a>) -> Option<Shape<'a>> {
-        let Some(items) = node.items else { return Some(Shape::List(None)) };
+    fn list(&mut self, node: &Node<'a>) -> Shape<'a> {
+        let Some(items) = node.items else { return Shape::List(None) };
         let place = self.shapes.reserve(1).only();
         self.work.push((place, items));
-        Some(Shape::List(Some(place)))
+        Shape::List(Some(place))
     }
 }
 
@@ -150,22 +142,24 @@ impl<'a> Node<'a> {
     }
 }
 
-/// The literals of a scalar node, if it has any; `None` if they do not fit its type.
-fn literals<'a>(broad: Shape<'a>, node: &Node<'a>) -> Option<Option<Literals<'a>>> {
+/// The shape of a scalar node: its literals, if it has any. `None` if they do not fit its type.
+fn scalar<'a>(broad: Shape<'a>, node: &Node<'a>) -> Option<Shape<'a>> {
     let integer = matches!(broad, Shape::Integer);
     let members = match node.members {
-        Some(members) => Some(members.as_array()?),
-        None => None,
+        Some(members) => &**members.as_array().filter(|members| !members.is_empty())?,
+        None => &[],
     };
-    if members.is_some_and(|members| members.is_empty() || !members.iter().all(|member| fits(broad, member))) {
+    if !members.iter().chain(node.constant).all(|value| fits(broad, value)) {
         return None;
     }
-    let Some(constant) = node.constant else {
-        return Some(members.map(|members| Literals { values: members, integer }));
-    };
-    let listed = members.is_none_or(|members| members.contains(constant));
-    (listed && fits(broad, constant))
-        .then_some(Some(Literals { values: std::slice::from_ref(constant), integer }))
+    Some(match node.constant {
+        Some(constant) if members.is_empty() || members.contains(constant) => {
+            Shape::Literals(Literals { values: std::slice::from_ref(constant), integer })
+        }
+        Some(_) => return None,
+        None if members.is_empty() => broad,
+        None => Shape::Literals(Literals { values: members, integer }),
+    })
 }
 
 fn fits(broad: Shape<'_>, value: &Json) -> bool {
@@ -179,50 +173,17 @@ fn fits(broad: Shape<'_>, value: &Json) -> bool {
     }
 }
 
-/// The names of `required`.
-enum Required<'a> {
-    Few(&'a [Json]),
-    Many(HashSet<&'a str>),
-}
-
-impl<'a> Required<'a> {
-    /// `None` if it is not a list of strings.
-    fn of(required: Option<&'a Json>) -> Option<Self> {
-        let names = match required {
-            Some(required) => &**required.as_array()?,
-            None => &[],
-        };
-        if !names.iter().all(|name| name.as_str().is_some()) {
-            return None;
-        }
-        if names.len() <= FEW_NAMES {
-            return Some(Self::Few(names));
-        }
-        Some(Self::Many(names.iter().filter_map(Json::as_str).collect()))
+/// The names of `required`; `None` if it is not a list of strings that are all declared.
+fn required_names<'a>(
+    required: Option<&'a Json>,
+    properties: Option<&Object>,
+) -> Option<NameSet<'a>> {
+    let mut names = NameSet::default();
+    let Some(required) = required else { return Some(names) };
+    for name in &**required.as_array()? {
+        let name = name.as_str()?;
+        properties?.get(name)?;
+        names.insert(name);
     }
-
-    fn is_empty(&self) -> bool {
-        matches!(self, Self::Few([]))
-    }
-
-    fn contains(&self, name: &str) -> bool {
-        match self {
-            Self::Few(names) => names.iter().any(|required| required.as_str() == Some(name)),
-            Self::Many(names) => names.contains(name),
-        }
-    }
-
-    /// Whether every name is declared.
-    fn all_in(&self, properties: &Object) -> bool {
-        match self {
-            Self::Few(names) => names
-                .iter()
-                .filter_map(Json::as_str)
-                .all(|required| properties.iter().any(|(name, _)| &**name == required)),
-            Self::Many(names) => {
-                let declared = properties.iter().filter(|(name, _)| names.contains(&***name));
-                declared.count() == names.len()
-            }
-        }
-    }
+    Some(names)
 }

@@ -1,4 +1,12 @@
 //! The tests of callgate-schema, one module per family of rules.
 
 #[cfg(test)]
+mod foreign;
+#[cfg(test)]
 mod json;
+#[cfg(test)]
+mod pygen;
+#[cfg(test)]
+mod tsgen;
+#[cfg(test)]
+mod vectors;
