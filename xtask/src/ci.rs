@@ -14,7 +14,7 @@ pub(crate) const STEPS: &[Step] = &[
         name: "lints",
         what: "clippy has nothing to say about any target",
         run: |cx| {
-            let mut clippy = cx.cargo(&["clippy", "--workspace", "--all-targets"]);
+            let mut clippy = cx.cargo(&["clippy", "--workspace", "--all-targets", "--keep-going"]);
             passes(clippy.args(["--", "-D", "warnings"]))
         },
     },

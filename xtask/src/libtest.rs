@@ -48,10 +48,10 @@ impl Transcript {
             self.open = Some(Open { announced, seen: Counts::default() });
             return None;
         }
-        if self.open.is_some()
-            && let Some(counts) = result(line)
+        if let Some(counts) = result(line)
+            && self.open.as_ref().is_some_and(|open| open.announced == counts.total())
         {
-            return Some(self.close(counts, line));
+            return self.close(counts, line);
         }
         if let Some(target) = failed_target(line)
             && !self.failed_targets.iter().any(|known| known == target)
@@ -66,8 +66,7 @@ impl Transcript {
         let target = if self.target.is_empty() { "cargo" } else { &self.target };
         match &self.open {
             Some(Open { announced, seen }) => {
-                let done = seen.passed + seen.failed + seen.skipped;
-                format!("{target}: {done} of {announced} tests done")
+                format!("{target}: {} of {announced} tests done", seen.total())
             }
             None => target.to_owned(),
         }
@@ -90,22 +89,24 @@ impl Transcript {
         Err(Trouble::Failed { counts: self.counts, problems: self.failures })
     }
 
-    fn close(&mut self, counts: Counts, line: &str) -> String {
+    fn close(&mut self, counts: Counts, line: &str) -> Option<String> {
         self.open = None;
+        if counts.total() == 0 {
+            return None;
+        }
         self.counts = self.counts + counts;
         let time = line.rsplit_once("finished in ").map_or("?", |(_, time)| time);
-        format!("  {:<52} {counts} ({time})", self.target)
+        Some(format!("  {:<52} {counts} ({time})", self.target))
     }
 
     /// Counts what a target did that ended without a result line: it crashed.
     fn abandon(&mut self) {
         if let Some(Open { announced, seen }) = self.open.take() {
-            self.counts = self.counts + Counts { failed: 0, ..seen };
-            let done = seen.passed + seen.failed + seen.skipped;
-            self.counts.failed += seen.failed;
+            self.counts = self.counts + seen;
             self.fail(format!(
-                "{}: ended after {done} of {announced} tests without a result",
-                self.target
+                "{}: ended after {} of {announced} tests without a result",
+                self.target,
+                seen.total()
             ));
         }
     }
@@ -306,6 +307,25 @@ error: 1 target failed:
         );
         let problem = "-p callgate-core --test it: ended after 1 of 3 tests without a result";
         assert_eq!(verdict, failed(2, 1, 0, &[problem]));
+    }
+
+    #[test]
+    fn a_test_that_prints_like_a_runner_changes_no_counts() {
+        let (_, verdict) = read(
+            false,
+            "     Running tests/it/main.rs (target/debug/deps/it-2b)
+running 2 tests
+test a ... ok
+test b ... FAILED
+failures:
+---- b stdout ----
+     Running b.rs (target/b-1)
+running 7 tests
+test result: ok. 7 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s
+test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.08s
+",
+        );
+        assert_eq!(verdict, failed(1, 1, 0, &["-p callgate-core --test it: b"]));
     }
 
     #[test]
