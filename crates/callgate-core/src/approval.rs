@@ -6,6 +6,8 @@ use callgate_schema::Str;
 use futures_util::future::BoxFuture;
 
 use crate::call::Call;
+use crate::hook::{Approve, Next};
+use crate::registry::Layer;
 use crate::signal::Signal;
 
 /// What an approver is asked.
@@ -49,7 +51,18 @@ impl Approval {
     }
 }
 
-/// Answers approval requests of a scope, nearest first.
+impl ApprovalRequest {
+    /// Asks the [approval hooks](crate::Layer::on_approve) of a layer, outermost first. The first
+    /// that does not delegate decides; nobody there, or a failing one, is
+    /// [`Unavailable`](Approval::Unavailable).
+    pub async fn ask(self, layer: &Layer) -> Approval {
+        let chain = layer.view().approve.clone();
+        Next::<Approve>::new(chain, self, ()).go().await.unwrap_or(Approval::Unavailable)
+    }
+}
+
+/// The approval service of a scope: what a call that must be approved waits for. The nearest one
+/// on the chain of scopes is asked.
 pub trait Approver: Send + Sync + 'static {
     /// Answers one request.
     ///

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use callgate_session::{Content, Session};
 
-use crate::approval::Approver;
+use crate::approval::{Approval, ApprovalRequest, Approver};
 use crate::call::Call;
 use crate::error::{Error, HookError};
 use crate::hook::{
-    CodeDispatchLog, Decision, Denial, Execute, Executed, FnHook, Hook, Next, PostDecision,
+    Approve, CodeDispatchLog, Decision, Denial, Execute, Executed, FnHook, Hook, Next, PostDecision,
     PostExecute, PreExecute, Stage,
 };
 use crate::registry::{Entry, EntryId, Layer, Mode, Op, Ordered, Registration};
@@ -255,6 +255,16 @@ impl Layer {
         Fut: Future<Output = Result<Arc<[Content]>, HookError>> + Send + 'static,
     {
         self.hook::<CodeDispatchLog>(FnHook(hook))
+    }
+
+    /// Adds somebody who may answer when a hook asks for approval; the approval service asks
+    /// them.
+    pub fn on_approve<F, Fut>(&self, hook: F) -> Registration
+    where
+        F: Fn(ApprovalRequest, Next<Approve>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Approval, HookError>> + Send + 'static,
+    {
+        self.hook::<Approve>(FnHook(hook))
     }
 
     /// Adds an observer of final results. It cannot fail a call; a panic is logged.

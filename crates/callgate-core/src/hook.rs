@@ -7,6 +7,7 @@
 //! | time out, retry, measure       | [`Layer::on_execute`]          | change who calls what      |
 //! | change what the model reads    | [`Layer::on_post_execute`]     | set content *and* value    |
 //! | shorten the log of programs    | [`Layer::on_code_dispatch_log`]| change what programs get   |
+//! | answer when a hook asks         | [`Layer::on_approve`]          | grant more than one call   |
 //! | only watch                     | [`Layer::observe`]             | fail the call              |
 //!
 //! A hook is an async function of the [`Call`] and a [`Next`]; [`Next::run`] goes inward. Hooks
@@ -18,6 +19,7 @@
 //! [`Layer::on_execute`]: crate::Layer::on_execute
 //! [`Layer::on_post_execute`]: crate::Layer::on_post_execute
 //! [`Layer::on_code_dispatch_log`]: crate::Layer::on_code_dispatch_log
+//! [`Layer::on_approve`]: crate::Layer::on_approve
 //! [`Layer::observe`]: crate::Layer::observe
 
 use std::fmt;
@@ -31,6 +33,7 @@ use callgate_session::{Content, UserMessage};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use crate::approval::{Approval, ApprovalRequest};
 use crate::call::{Call, Token};
 use crate::error::{HookError, ToolError, from_panic};
 use crate::pipeline::Dispatch;
@@ -38,14 +41,17 @@ use crate::registry::{Entry, Ordered};
 use crate::result::{CallResult, Draft};
 use crate::signal::Signal;
 
-/// A stage of the pipeline that hooks can run around: one of the four types of this module.
+/// A stage of the pipeline that hooks can run around: one of the types of this module.
 pub trait Stage: sealed::Sealed + Send + Sync + Sized + 'static {
+    /// What a hook of this stage is about: for most, the [`Call`].
+    type Subject: Clone + Send + Sync + fmt::Debug + 'static;
+
     /// What a hook of this stage answers.
     type Output: Send + 'static;
 }
 
 mod sealed {
-    use super::{BoxFuture, Call, Entry, Hook, HookError, Ordered, Stage};
+    use super::{BoxFuture, Entry, Hook, HookError, Ordered, Stage};
 
     /// What the hooks of a stage share, and what happens innermost.
     pub trait Sealed {
@@ -62,9 +68,9 @@ mod sealed {
 
         #[doc(hidden)]
         fn innermost(
-            call: Call,
+            subject: Self::Subject,
             context: Self::Context,
-        ) -> BoxFuture<'static, Result<<Self as Stage>::Output, HookError>>
+        ) -> BoxFuture<'static, Result<Self::Output, HookError>>
         where
             Self: Stage;
     }
@@ -90,19 +96,57 @@ pub enum PostExecute {}
 #[expect(clippy::exhaustive_enums, reason = "a name for a stage, never a value")]
 pub enum CodeDispatchLog {}
 
+/// The stage that answers a request for approval. Innermost: nobody is there.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a name for a stage, never a value")]
+pub enum Approve {}
+
+impl Stage for Approve {
+    type Subject = ApprovalRequest;
+    type Output = Approval;
+}
+
+impl sealed::Sealed for Approve {
+    type Context = ();
+    const NAME: &'static str = "an approval hook";
+
+    fn entry(hook: Ordered<dyn Hook<Self>>) -> Entry {
+        Entry::Approve(hook)
+    }
+
+    fn innermost(_: ApprovalRequest, (): ()) -> BoxFuture<'static, Result<Approval, HookError>> {
+        Box::pin(std::future::ready(Ok(Approval::Unavailable)))
+    }
+}
+
+impl Next<Approve> {
+    /// Asks the answerers further in. Nobody further in: [`Approval::Unavailable`].
+    ///
+    /// # Errors
+    ///
+    /// The failure of a hook further in, which this hook may replace by an answer.
+    pub async fn run(self) -> Result<Approval, HookError> {
+        self.go().await
+    }
+}
+
 impl Stage for PreExecute {
+    type Subject = Call;
     type Output = Decision;
 }
 
 impl Stage for Execute {
+    type Subject = Call;
     type Output = Executed;
 }
 
 impl Stage for PostExecute {
+    type Subject = Call;
     type Output = PostDecision;
 }
 
 impl Stage for CodeDispatchLog {
+    type Subject = Call;
     type Output = Arc<[Content]>;
 }
 
@@ -174,8 +218,12 @@ impl sealed::Sealed for CodeDispatchLog {
 /// A hook is waited for however long it takes. One that waits should watch
 /// [`Call::signal`].
 pub trait Hook<S: Stage>: Send + Sync + 'static {
-    /// Runs the hook for one call.
-    fn call(&self, call: Call, next: Next<S>) -> BoxFuture<'_, Result<S::Output, HookError>>;
+    /// Runs the hook once.
+    fn call(
+        &self,
+        subject: S::Subject,
+        next: Next<S>,
+    ) -> BoxFuture<'_, Result<S::Output, HookError>>;
 }
 
 /// An async function as a hook.
@@ -184,11 +232,15 @@ pub(crate) struct FnHook<F>(pub(crate) F);
 impl<S, F, Fut> Hook<S> for FnHook<F>
 where
     S: Stage,
-    F: Fn(Call, Next<S>) -> Fut + Send + Sync + 'static,
+    F: Fn(S::Subject, Next<S>) -> Fut + Send + Sync + 'static,
     Fut: Future<Output = Result<S::Output, HookError>> + Send + 'static,
 {
-    fn call(&self, call: Call, next: Next<S>) -> BoxFuture<'_, Result<S::Output, HookError>> {
-        Box::pin((self.0)(call, next))
+    fn call(
+        &self,
+        subject: S::Subject,
+        next: Next<S>,
+    ) -> BoxFuture<'_, Result<S::Output, HookError>> {
+        Box::pin((self.0)(subject, next))
     }
 }
 
@@ -198,30 +250,31 @@ pub(crate) type Chain<S> = Arc<[Arc<dyn Hook<S>>]>;
 pub struct Next<S: Stage> {
     chain: Chain<S>,
     position: usize,
-    call: Call,
+    subject: S::Subject,
     context: S::Context,
     stage: PhantomData<S>,
 }
 
 impl<S: Stage> Next<S> {
-    pub(crate) fn new(chain: Chain<S>, call: Call, context: S::Context) -> Self {
-        Self { chain, position: 0, call, context, stage: PhantomData }
+    pub(crate) fn new(chain: Chain<S>, subject: S::Subject, context: S::Context) -> Self {
+        Self { chain, position: 0, subject, context, stage: PhantomData }
     }
 
     /// Runs what is left, with the panics of hooks turned into errors.
     pub(crate) fn go(&self) -> BoxFuture<'static, Result<S::Output, HookError>> {
         let Some(hook) = self.chain.get(self.position).cloned() else {
-            return S::innermost(self.call.clone(), self.context.clone());
+            return S::innermost(self.subject.clone(), self.context.clone());
         };
         let inner = Self {
             chain: self.chain.clone(),
             position: self.position + 1,
-            call: self.call.clone(),
+            subject: self.subject.clone(),
             context: self.context.clone(),
             stage: PhantomData,
         };
-        let call = self.call.clone();
-        let guarded = AssertUnwindSafe(async move { hook.call(call, inner).await }).catch_unwind();
+        let subject = self.subject.clone();
+        let guarded =
+            AssertUnwindSafe(async move { hook.call(subject, inner).await }).catch_unwind();
         Box::pin(async move {
             guarded.await.unwrap_or_else(|panic| Err(from_panic(S::NAME, &*panic)))
         })
@@ -270,7 +323,7 @@ impl Next<Execute> {
 
     /// The signal the body would run under: the call's, or what a hook further out replaced it by.
     pub fn signal(&self) -> &Signal {
-        self.context.1.as_ref().unwrap_or_else(|| self.call.signal())
+        self.context.1.as_ref().unwrap_or_else(|| self.subject.signal())
     }
 }
 
@@ -308,7 +361,7 @@ impl Next<CodeDispatchLog> {
 
 impl<S: Stage> fmt::Debug for Next<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Next").field("call", &self.call).finish_non_exhaustive()
+        f.debug_struct("Next").field("subject", &self.subject).finish_non_exhaustive()
     }
 }
 

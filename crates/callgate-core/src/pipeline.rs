@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 
-use callgate_schema::{Json, Str};
+use callgate_schema::Str;
 use callgate_session::{Content, PolicyDecision, PolicyStage, PolicyVerdict};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Either, join_all, select};
@@ -50,6 +50,8 @@ enum Progress {
     Ready,
     /// A result that the post stage judges.
     Judge(Draft),
+    /// The post stage has the result.
+    Judging,
     /// A result that only has to be published.
     Publish(Draft),
     Published,
@@ -106,7 +108,11 @@ impl Run {
             Decision::Allow => None,
             Decision::Deny(denial) => Some((PolicyStage::Gate, denial)),
             Decision::Ask(question) => match self.ask(question).await? {
-                Answer::Granted => None,
+                Answer::Granted { rule } => {
+                    let stage = PolicyStage::Approval;
+                    self.log_decision(stage, PolicyVerdict::Allow, rule.as_ref(), None)?;
+                    None
+                }
                 Answer::Denied(denial) => Some((PolicyStage::Approval, denial)),
                 Answer::Withdrawn => return Ok(Some(aborted_before_dispatch(&self.call))),
             },
@@ -157,7 +163,7 @@ impl Run {
             }
         };
         let reason = match approval {
-            Approval::AllowedOnce => return Ok(Answer::Granted),
+            Approval::AllowedOnce => return Ok(Answer::Granted { rule: question.rule }),
             Approval::Cancelled if self.call.signal().is_cancelled() => return Ok(Answer::Withdrawn),
             Approval::Rejected => format!("the request to run `{name}` was rejected"),
             Approval::Cancelled => format!("the question whether to run `{name}` was withdrawn"),
@@ -168,26 +174,26 @@ impl Run {
 
     /// Asks every guard that is in force, then those that came meanwhile, until none is new.
     fn guards(&self) -> Result<Option<Denial>, ToolError> {
-        let mut asked_up_to: Option<EntryId> = None;
+        let mut asked: Vec<EntryId> = Vec::new();
+        let mut view = self.layer.view();
         loop {
-            let view = self.layer.view();
             if view.disposed {
                 let reason = "the scope of this call was disposed; make the call in a live scope";
                 return Ok(Some(Denial::new(reason)));
             }
-            let newest = view.guards.iter().map(|(id, _)| *id).max();
-            if newest <= asked_up_to {
-                return Ok(None);
-            }
-            let new = view.guards.iter().filter(|(id, _)| asked_up_to.is_none_or(|last| *id > last));
-            for (_, guard) in new {
+            for (_, guard) in view.guards.iter().filter(|(id, _)| !asked.contains(id)) {
                 let verdict = catch_unwind(AssertUnwindSafe(|| guard(&self.call)))
                     .map_err(|panic| from_panic("a guard", &*panic))?;
                 if verdict.is_some() {
                     return Ok(verdict);
                 }
             }
-            asked_up_to = newest;
+            let newest = self.layer.view();
+            if Arc::ptr_eq(&view, &newest) {
+                return Ok(None);
+            }
+            asked.extend(view.guards.iter().map(|(id, _)| *id));
+            view = newest;
         }
     }
 
@@ -274,15 +280,18 @@ impl Run {
 
     /// The post stage.
     pub(crate) async fn judge(&mut self) {
-        let Progress::Judge(draft) = &mut self.progress else { return };
+        let draft = match std::mem::replace(&mut self.progress, Progress::Judging) {
+            Progress::Judge(draft) => draft,
+            other => {
+                self.progress = other;
+                return;
+            }
+        };
         let chain = self.layer.view().post_execute.clone();
-        let draft = std::mem::replace(draft, Draft::success(Json::Null, Arc::new([]), None));
         let judged = if chain.is_empty() {
             Ok(draft)
         } else {
-            // While hooks run, the call counts as what it is now: somebody may drop us here.
             let result = draft.freeze();
-            self.progress = Progress::Judge(result.clone().into_draft());
             let decision = Next::new(chain, self.call.clone(), result.clone()).go().await;
             decision.and_then(|decision| self.obey(result.into_draft(), decision))
         };
@@ -322,7 +331,7 @@ impl Run {
         let draft = match std::mem::replace(&mut self.progress, Progress::Published) {
             Progress::Judge(draft) | Progress::Publish(draft) => draft,
             // Only reached when the runtime that should have driven the call is gone.
-            Progress::Admitted | Progress::Ready | Progress::Published => {
+            Progress::Admitted | Progress::Ready | Progress::Judging | Progress::Published => {
                 Draft::failure(aborted(self.call.signal()))
             }
         };
@@ -377,7 +386,9 @@ impl Drop for Run {
 }
 
 enum Answer {
-    Granted,
+    Granted {
+        rule: Option<Str>,
+    },
     Denied(Denial),
     /// The caller cancelled while a person was asked.
     Withdrawn,

@@ -16,7 +16,7 @@ use crate::approval::Approver;
 use crate::call::Call;
 use crate::code::{self, RUN_CODE};
 use crate::error::{Error, ErrorKind};
-use crate::hook::{CodeDispatchLog, Denial, Execute, Hook, PostExecute, PreExecute};
+use crate::hook::{Approve, CodeDispatchLog, Denial, Execute, Hook, PostExecute, PreExecute};
 use crate::program::ProgramEngine;
 use crate::restriction::Restriction;
 use crate::result::CallResult;
@@ -99,6 +99,7 @@ pub enum Entry {
     Execute(Ordered<dyn Hook<Execute>>),
     PostExecute(Ordered<dyn Hook<PostExecute>>),
     CodeDispatchLog(Ordered<dyn Hook<CodeDispatchLog>>),
+    Approve(Ordered<dyn Hook<Approve>>),
     Observer(Ordered<ObserverFn>),
     ChangeObserver(Arc<ChangeFn>),
     Approver(Arc<dyn Approver>),

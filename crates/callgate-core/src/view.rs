@@ -10,7 +10,7 @@ use indexmap::IndexMap;
 use crate::approval::Approver;
 use crate::call::Call;
 use crate::code::RUN_CODE;
-use crate::hook::{Chain, CodeDispatchLog, Execute, Hook, PostExecute, PreExecute, Stage};
+use crate::hook::{Approve, Chain, CodeDispatchLog, Execute, Hook, PostExecute, PreExecute, Stage};
 use crate::registry::{Entry, EntryId, GuardFn, LayerData, Mode, Node, ObserverFn, Ordered, Shared, State};
 use crate::tool::ToolDefinition;
 
@@ -35,6 +35,7 @@ pub(crate) struct View {
     pub(crate) execute: Chain<Execute>,
     pub(crate) post_execute: Chain<PostExecute>,
     pub(crate) code_dispatch_log: Chain<CodeDispatchLog>,
+    pub(crate) approve: Chain<Approve>,
     pub(crate) observers: Vec<Arc<ObserverFn>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) session: Option<Session>,
@@ -73,6 +74,10 @@ impl View {
             }),
             code_dispatch_log: hooks(&chain, |entry| match entry {
                 Entry::CodeDispatchLog(hook) => Some(hook),
+                _ => None,
+            }),
+            approve: hooks(&chain, |entry| match entry {
+                Entry::Approve(hook) => Some(hook),
                 _ => None,
             }),
             observers: in_order(&chain, |entry| match entry {
