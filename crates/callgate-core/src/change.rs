@@ -10,9 +10,11 @@ use crate::approval::{Approval, ApprovalRequest, Approver};
 use crate::call::Call;
 use crate::error::{Error, HookError};
 use crate::hook::{
-    Approve, CodeDispatchLog, Decision, Denial, Execute, Executed, FnHook, Hook, Next, PostDecision,
+    Approve, Assemble, CodeDispatchLog, Decision, Denial, Execute, Executed, FnHook, Hook, Next, PostDecision,
     PostExecute, PreExecute, Stage,
 };
+use crate::plugin::Plugin;
+use crate::prompt::{Assembly, ContextEntry, Prompt, Section, Variable};
 use crate::registry::{Entry, EntryId, Layer, Mode, Op, Ordered, Registration};
 use crate::restriction::Restriction;
 use crate::result::CallResult;
@@ -105,6 +107,26 @@ impl Change<'_> {
         self.add(|_| Entry::Cleanup(Box::new(move || Box::pin(cleanup()))))
     }
 
+    /// Adds a section of the system text.
+    pub fn section(&mut self, section: Section) -> Registration {
+        self.add(|_| Entry::Section(section))
+    }
+
+    /// Adds a variable for sections.
+    pub fn variable(&mut self, variable: Variable) -> Registration {
+        self.add(|_| Entry::Variable(variable))
+    }
+
+    /// Adds a piece of run-time context.
+    pub fn context(&mut self, entry: ContextEntry) -> Registration {
+        self.add(|_| Entry::Context(entry))
+    }
+
+    /// Keeps run-time context from this layer and all below it; nothing of it is computed.
+    pub fn suppress_context(&mut self) -> Registration {
+        self.add(|_| Entry::NoContext)
+    }
+
     /// Gives the layer somebody who answers when a hook asks.
     pub fn approver(&mut self, approver: impl Approver) -> Registration {
         self.add(|_| Entry::Approver(Arc::new(approver)))
@@ -169,6 +191,30 @@ impl Layer {
         let answer = describe(&mut change);
         self.shared.apply(change.ops)?;
         Ok(answer)
+    }
+
+    /// Registers what a plugin describes in the place of the given entries, whose clean-ups stay
+    /// for [`undo_in_order`](Self::undo_in_order). Answers what was added, oldest first.
+    pub(crate) fn exchange(
+        &self,
+        old: &[EntryId],
+        plugin: &(impl Plugin + ?Sized),
+    ) -> Result<Vec<EntryId>, Error> {
+        let scope = self.node.id;
+        let old = self.shared.without_cleanups(scope, old);
+        let ops = old.into_iter().map(|id| Op::Remove(scope, id)).collect();
+        let mut change = Change { layer: self, ops };
+        plugin.install(&mut change);
+        let added = change
+            .ops
+            .iter()
+            .filter_map(|op| match op {
+                Op::Add(_, id, _) => Some(*id),
+                Op::Remove(..) => None,
+            })
+            .collect();
+        self.shared.apply(change.ops)?;
+        Ok(added)
     }
 
     pub(crate) fn scope_change<T>(
@@ -289,6 +335,43 @@ impl Layer {
         F: Future<Output = ()> + Send + 'static,
     {
         self.add(|change| change.on_dispose(cleanup))
+    }
+
+    /// Adds a hook around prompt assembly; what it answers is final.
+    pub fn on_assemble<F, Fut>(&self, hook: F) -> Registration
+    where
+        F: Fn(Assembly, Next<Assemble>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Prompt, HookError>> + Send + 'static,
+    {
+        self.hook::<Assemble>(FnHook(hook))
+    }
+
+    /// Adds a section of the system text.
+    ///
+    /// # Errors
+    ///
+    /// If this layer has a section of that name, or was disposed.
+    pub fn add_section(&self, section: Section) -> Result<Registration, Error> {
+        self.change(|change| change.section(section))
+    }
+
+    /// Adds a variable for sections.
+    ///
+    /// # Errors
+    ///
+    /// If this layer has a variable of that name, the name is not of the form `[a-z][a-z0-9_]*`,
+    /// or the layer was disposed.
+    pub fn add_variable(&self, variable: Variable) -> Result<Registration, Error> {
+        self.change(|change| change.variable(variable))
+    }
+
+    /// Adds a piece of run-time context.
+    ///
+    /// # Errors
+    ///
+    /// If this layer has an entry of that name, or was disposed.
+    pub fn add_context(&self, entry: ContextEntry) -> Result<Registration, Error> {
+        self.change(|change| change.context(entry))
     }
 
     /// Gives this layer somebody who answers when a hook asks.

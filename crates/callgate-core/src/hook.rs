@@ -37,6 +37,7 @@ use crate::approval::{Approval, ApprovalRequest};
 use crate::call::{Call, Token};
 use crate::error::{HookError, ToolError, from_panic};
 use crate::pipeline::Dispatch;
+use crate::prompt::{Assembly, Prompt};
 use crate::registry::{Entry, Ordered};
 use crate::result::{CallResult, Draft};
 use crate::signal::Signal;
@@ -126,6 +127,43 @@ impl Next<Approve> {
     ///
     /// The failure of a hook further in, which this hook may replace by an answer.
     pub async fn run(self) -> Result<Approval, HookError> {
+        self.go().await
+    }
+}
+
+/// The stage around prompt assembly. Innermost: the prompt as the layers make it.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a name for a stage, never a value")]
+pub enum Assemble {}
+
+impl Stage for Assemble {
+    type Subject = Assembly;
+    type Output = Prompt;
+}
+
+impl sealed::Sealed for Assemble {
+    type Context = Arc<Prompt>;
+    const NAME: &'static str = "an assembly hook";
+
+    fn entry(hook: Ordered<dyn Hook<Self>>) -> Entry {
+        Entry::Assemble(hook)
+    }
+
+    fn innermost(
+        _: Assembly,
+        prompt: Arc<Prompt>,
+    ) -> BoxFuture<'static, Result<Prompt, HookError>> {
+        Box::pin(std::future::ready(Ok(Arc::unwrap_or_clone(prompt))))
+    }
+}
+
+impl Next<Assemble> {
+    /// Asks the hooks further in. Nobody further in: the prompt as the layers make it.
+    ///
+    /// # Errors
+    ///
+    /// The failure of a hook further in, which this hook may replace by an answer.
+    pub async fn run(self) -> Result<Prompt, HookError> {
         self.go().await
     }
 }

@@ -5,19 +5,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use arc_swap::ArcSwapOption;
+use callgate_schema::Str;
 use callgate_session::Session;
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::approval::Approver;
 use crate::call::Call;
 use crate::code::{self, RUN_CODE};
-use crate::error::{Error, ErrorKind};
-use crate::hook::{Approve, CodeDispatchLog, Denial, Execute, Hook, PostExecute, PreExecute};
+use crate::error::{Error, ErrorKind, from_panic};
+use crate::hook::{Approve, Assemble, CodeDispatchLog, Denial, Execute, Hook, PostExecute, PreExecute};
 use crate::program::ProgramEngine;
+use crate::prompt::{self, ContextEntry, Section, Variable};
 use crate::restriction::Restriction;
 use crate::result::CallResult;
 use crate::tool::ToolDefinition;
@@ -100,6 +104,11 @@ pub enum Entry {
     PostExecute(Ordered<dyn Hook<PostExecute>>),
     CodeDispatchLog(Ordered<dyn Hook<CodeDispatchLog>>),
     Approve(Ordered<dyn Hook<Approve>>),
+    Assemble(Ordered<dyn Hook<Assemble>>),
+    Section(Section),
+    Variable(Variable),
+    Context(ContextEntry),
+    NoContext,
     Observer(Ordered<ObserverFn>),
     ChangeObserver(Arc<ChangeFn>),
     Approver(Arc<dyn Approver>),
@@ -169,8 +178,18 @@ pub(crate) struct Shared {
     next: AtomicU64,
     pub(crate) mode: Mode,
     pub(crate) max_parallel_sub_calls: usize,
+    pub(crate) tool_order: Option<Vec<Str>>,
     pub(crate) engine: Option<Arc<dyn ProgramEngine>>,
     run_code: OnceLock<ToolDefinition>,
+}
+
+/// What a runtime is built with.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) mode: Mode,
+    pub(crate) max_parallel_sub_calls: usize,
+    pub(crate) tool_order: Option<Vec<Str>>,
+    pub(crate) engine: Option<Arc<dyn ProgramEngine>>,
 }
 
 /// A place in the tree of scopes, with the view that is current there.
@@ -210,17 +229,14 @@ pub struct Layer {
 }
 
 impl Shared {
-    pub(crate) fn root(
-        mode: Mode,
-        max_parallel_sub_calls: usize,
-        engine: Option<Arc<dyn ProgramEngine>>,
-    ) -> Layer {
+    pub(crate) fn root(config: Config) -> Layer {
         let shared = Arc::new(Self {
             state: Mutex::new(State { layers: BTreeMap::new() }),
             next: AtomicU64::new(1),
-            mode,
-            max_parallel_sub_calls,
-            engine,
+            mode: config.mode,
+            max_parallel_sub_calls: config.max_parallel_sub_calls,
+            tool_order: config.tool_order,
+            engine: config.engine,
             run_code: OnceLock::new(),
         });
         let node = shared.add_node(ScopeId::GLOBAL, None);
@@ -279,6 +295,17 @@ impl Shared {
         outcome
     }
 
+    /// Those of the given entries that are not clean-ups.
+    pub(crate) fn without_cleanups(&self, scope: ScopeId, entries: &[EntryId]) -> Vec<EntryId> {
+        let state = self.lock();
+        let layer = state.layers.get(&scope);
+        let is_cleanup = |id: &EntryId| {
+            let entry = layer.and_then(|layer| layer.entries.get(id));
+            matches!(entry, Some(Entry::Cleanup(_)))
+        };
+        entries.iter().filter(|id| !is_cleanup(id)).copied().collect()
+    }
+
     /// Tells every change observer, whatever scope it was registered in. A panic of one is
     /// contained: it rolls nothing back and starves nobody.
     fn announce(&self) {
@@ -292,9 +319,9 @@ impl Shared {
             observers.collect()
         };
         for observer in observers {
-            let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| observer()));
+            let told = catch_unwind(AssertUnwindSafe(|| observer()));
             if let Err(panic) = told {
-                let error = crate::error::from_panic("a change observer", &*panic);
+                let error = from_panic("a change observer", &*panic);
                 tracing::warn!(%error, "change observer failed");
             }
         }
@@ -391,8 +418,11 @@ impl State {
         };
         match entry {
             Entry::Tool(tool) => check_tool(scope, layer, tool),
-            Entry::Mode(_) => check_single(layer, "presentation mode", |entry| {
-                matches!(entry, Entry::Mode(_))
+            Entry::Mode(mode) => check_mode(layer, *mode),
+            Entry::Section(section) => check_section(layer, section),
+            Entry::Variable(variable) => check_variable(layer, variable),
+            Entry::Context(entry) => check_name(layer, "piece of context", &entry.name, |other| {
+                matches!(other, Entry::Context(other) if other.name == entry.name)
             }),
             Entry::Session(_) => {
                 check_single(layer, "session", |entry| matches!(entry, Entry::Session(_)))
@@ -449,6 +479,57 @@ fn check_tool(scope: ScopeId, layer: &LayerData, tool: &ToolDefinition) -> Resul
     Ok(())
 }
 
+fn check_mode(layer: &LayerData, mode: Mode) -> Result<(), Error> {
+    check_single(layer, "presentation mode", |entry| matches!(entry, Entry::Mode(_)))?;
+    // A mode with programs brings the registry's own sections.
+    let own = layer.entries.values().find_map(|entry| match entry {
+        Entry::Section(section) if is_own_section(&section.name) => Some(&section.name),
+        _ => None,
+    });
+    match own {
+        Some(name) if mode != Mode::Native => Err(taken("section", name)),
+        _ => Ok(()),
+    }
+}
+
+fn check_section(layer: &LayerData, section: &Section) -> Result<(), Error> {
+    check_name(layer, "section", &section.name, |other| match other {
+        Entry::Section(other) => other.name == section.name,
+        Entry::Mode(mode) => *mode != Mode::Native && is_own_section(&section.name),
+        _ => false,
+    })
+}
+
+fn check_variable(layer: &LayerData, variable: &Variable) -> Result<(), Error> {
+    let name = &variable.name;
+    if !prompt::is_variable_name(name) {
+        let message = format!("`{name}` cannot be the name of a variable; use a-z, 0-9 and _, a letter first");
+        return Err(Error::new(ErrorKind::Prompt, message));
+    }
+    check_name(layer, "variable", name, |other| {
+        matches!(other, Entry::Variable(other) if other.name == *name)
+    })
+}
+
+fn is_own_section(name: &str) -> bool {
+    name == prompt::CODE_ONLY || name == prompt::SDK
+}
+
+fn check_name(
+    layer: &LayerData,
+    what: &str,
+    name: &str,
+    is: impl Fn(&Entry) -> bool,
+) -> Result<(), Error> {
+    if layer.entries.values().any(is) { Err(taken(what, name)) } else { Ok(()) }
+}
+
+#[cold]
+fn taken(what: &str, name: &str) -> Error {
+    let message = format!("this layer has a {what} `{name}` already; dispose that registration first");
+    Error::new(ErrorKind::Duplicate, message)
+}
+
 fn check_single(layer: &LayerData, what: &str, is: impl Fn(&Entry) -> bool) -> Result<(), Error> {
     if layer.entries.values().any(is) {
         let message = format!("this scope declares a {what} already; dispose that registration first");
@@ -495,14 +576,17 @@ impl Layer {
     async fn dispose_in_order(&self) {
         let mut layers = self.close();
         while let Some((id, node)) = layers.pop() {
-            while let Some(cleanup) = self.take_youngest(id) {
-                let cleanup = std::panic::AssertUnwindSafe(async move { cleanup().await });
-                if let Err(panic) = futures_util::FutureExt::catch_unwind(cleanup).await {
-                    let error = crate::error::from_panic("a clean-up", &*panic);
-                    tracing::warn!(%error, "clean-up failed");
-                }
+            while let Some(cleanup) = self.take_youngest(id, |_| true) {
+                run_cleanup(cleanup).await;
             }
             drop(node);
+        }
+    }
+
+    /// Undoes the given entries of this layer, youngest first, waiting for clean-ups.
+    pub(crate) async fn undo_in_order(&self, entries: Vec<EntryId>) {
+        while let Some(cleanup) = self.take_youngest(self.node.id, |id| entries.contains(&id)) {
+            run_cleanup(cleanup).await;
         }
     }
 
@@ -528,12 +612,18 @@ impl Layer {
     }
 
     /// Removes entries, youngest first, up to and including the next clean-up.
-    fn take_youngest(&self, scope: ScopeId) -> Option<Cleanup> {
+    fn take_youngest(
+        &self,
+        scope: ScopeId,
+        is_doomed: impl Fn(EntryId) -> bool,
+    ) -> Option<Cleanup> {
         let mut graveyard = Graveyard::default();
         let mut state = self.shared.lock();
         let mut cleanup = None;
         if let Some(layer) = state.layers.get_mut(&scope) {
-            while let Some((_, entry)) = layer.entries.pop_last() {
+            let doomed: Vec<EntryId> =
+                layer.entries.keys().rev().copied().filter(|id| is_doomed(*id)).collect();
+            for entry in doomed.into_iter().map_while(|id| layer.entries.remove(&id)) {
                 graveyard.announced |= entry.is_announced();
                 if let Entry::Cleanup(found) = entry {
                     cleanup = Some(found);
@@ -551,6 +641,15 @@ impl Layer {
             self.shared.announce();
         }
         cleanup
+    }
+}
+
+/// A clean-up that panics is logged; the others still run.
+async fn run_cleanup(cleanup: Cleanup) {
+    let cleanup = AssertUnwindSafe(async move { cleanup().await });
+    if let Err(panic) = cleanup.catch_unwind().await {
+        let error = from_panic("a clean-up", &*panic);
+        tracing::warn!(%error, "clean-up failed");
     }
 }
 

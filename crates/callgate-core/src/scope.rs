@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use callgate_schema::SdkTool;
+use callgate_schema::{SdkTool, Str};
 
 use crate::call::CallInput;
 use crate::change::ScopeChange;
@@ -12,7 +12,8 @@ use crate::code::Dialect;
 use crate::error::{Error, ErrorKind};
 use crate::pipeline::Execution;
 use crate::program::{Language, ProgramEngine};
-use crate::registry::{Layer, Mode, Registration, ScopeId, Shared};
+use crate::prompt::check_tool_order;
+use crate::registry::{Config, Layer, Mode, Registration, ScopeId, Shared};
 use crate::restriction::Restriction;
 use crate::tool::ToolDefinition;
 use crate::view::ToolSchema;
@@ -48,9 +49,7 @@ pub struct ToolRuntime(Layer);
 #[derive(Debug)]
 #[must_use = "call `build`"]
 pub struct RuntimeBuilder {
-    mode: Mode,
-    max_parallel_sub_calls: usize,
-    engine: Option<Arc<dyn ProgramEngine>>,
+    config: Config,
     tools: Vec<ToolDefinition>,
 }
 
@@ -65,12 +64,13 @@ pub struct Scope(Layer);
 impl ToolRuntime {
     /// Starts building a runtime.
     pub fn builder() -> RuntimeBuilder {
-        RuntimeBuilder {
+        let config = Config {
             mode: Mode::Native,
             max_parallel_sub_calls: 10,
+            tool_order: None,
             engine: None,
-            tools: Vec::new(),
-        }
+        };
+        RuntimeBuilder { config, tools: Vec::new() }
     }
 
     /// Removes everything that was registered, in all scopes, youngest first, and waits for
@@ -88,20 +88,27 @@ impl ToolRuntime {
 impl RuntimeBuilder {
     /// The form in which models see tools, where a scope does not declare another.
     pub fn mode(mut self, mode: Mode) -> Self {
-        self.mode = mode;
+        self.config.mode = mode;
         self
     }
 
     /// How many sub-calls of one program may run at once; 1 makes them strictly serial.
     /// 10 unless set.
     pub fn max_parallel_sub_calls(mut self, limit: usize) -> Self {
-        self.max_parallel_sub_calls = limit;
+        self.config.max_parallel_sub_calls = limit;
+        self
+    }
+
+    /// The order of tools in prompts: names, and once the marker
+    /// [`UNLISTED_TOOLS`](crate::UNLISTED_TOOLS) for all others. By name unless set.
+    pub fn tool_order(mut self, order: impl IntoIterator<Item = impl Into<Str>>) -> Self {
+        self.config.tool_order = Some(order.into_iter().map(Into::into).collect());
         self
     }
 
     /// What runs the programs of Code Mode.
     pub fn engine(mut self, engine: impl ProgramEngine) -> Self {
-        self.engine = Some(Arc::new(engine));
+        self.config.engine = Some(Arc::new(engine));
         self
     }
 
@@ -117,11 +124,14 @@ impl RuntimeBuilder {
     ///
     /// A setting outside its range, or a tool that cannot be registered.
     pub fn build(self) -> Result<ToolRuntime, Error> {
-        if self.max_parallel_sub_calls == 0 {
+        if self.config.max_parallel_sub_calls == 0 {
             let message = "max_parallel_sub_calls must be at least 1; 1 makes sub-calls serial";
             return Err(Error::new(ErrorKind::InvalidConfig, message));
         }
-        let layer = Shared::root(self.mode, self.max_parallel_sub_calls, self.engine);
+        if let Some(order) = &self.config.tool_order {
+            check_tool_order(order)?;
+        }
+        let layer = Shared::root(self.config);
         layer.change(|change| {
             for tool in self.tools {
                 change.register(tool);

@@ -1,5 +1,6 @@
 //! What one scope sees at one moment: the only source of truth for listing, calling, scheduling.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +11,8 @@ use indexmap::IndexMap;
 use crate::approval::Approver;
 use crate::call::Call;
 use crate::code::RUN_CODE;
-use crate::hook::{Approve, Chain, CodeDispatchLog, Execute, Hook, PostExecute, PreExecute, Stage};
+use crate::hook::{Approve, Assemble, Chain, CodeDispatchLog, Execute, Hook, PostExecute, PreExecute, Stage};
+use crate::prompt::{ContextEntry, Section, Variable};
 use crate::registry::{Entry, EntryId, GuardFn, LayerData, Mode, Node, ObserverFn, Ordered, Shared, State};
 use crate::tool::ToolDefinition;
 
@@ -36,6 +38,13 @@ pub(crate) struct View {
     pub(crate) post_execute: Chain<PostExecute>,
     pub(crate) code_dispatch_log: Chain<CodeDispatchLog>,
     pub(crate) approve: Chain<Approve>,
+    pub(crate) assemble: Chain<Assemble>,
+    /// Names of all tools of the chain, hidden ones too.
+    pub(crate) known: BTreeSet<Str>,
+    pub(crate) sections: IndexMap<Str, Section>,
+    pub(crate) variables: BTreeMap<Str, Variable>,
+    pub(crate) contexts: IndexMap<Str, ContextEntry>,
+    pub(crate) is_context_suppressed: bool,
     pub(crate) observers: Vec<Arc<ObserverFn>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) session: Option<Session>,
@@ -80,6 +89,30 @@ impl View {
                 Entry::Approve(hook) => Some(hook),
                 _ => None,
             }),
+            assemble: hooks(&chain, |entry| match entry {
+                Entry::Assemble(hook) => Some(hook),
+                _ => None,
+            }),
+            known: chain.iter().flat_map(|layer| layer.tools()).map(|tool| tool.tool().name.clone()).collect(),
+            sections: named(&chain, |entry| match entry {
+                Entry::Section(section) => Some((section.name.clone(), section.clone())),
+                _ => None,
+            })
+            .collect(),
+            variables: named(&chain, |entry| match entry {
+                Entry::Variable(variable) => Some((variable.name.clone(), variable.clone())),
+                _ => None,
+            })
+            .collect(),
+            contexts: named(&chain, |entry| match entry {
+                Entry::Context(context) => Some((context.name.clone(), context.clone())),
+                _ => None,
+            })
+            .collect(),
+            is_context_suppressed: nearest(&chain, |entry| {
+                matches!(entry, Entry::NoContext).then_some(())
+            })
+            .is_some(),
             observers: in_order(&chain, |entry| match entry {
                 Entry::Observer(observer) => Some(observer),
                 _ => None,
@@ -170,6 +203,14 @@ fn visible_tools(chain: &[&LayerData]) -> IndexMap<Str, ToolDefinition> {
 fn all<T>(chain: &[&LayerData], pick: impl Fn(EntryId, &Entry) -> Option<T>) -> Vec<T> {
     let entries = chain.iter().flat_map(|layer| &layer.entries);
     entries.filter_map(|(id, entry)| pick(*id, entry)).collect()
+}
+
+/// What is picked by name, nearer layers after farther ones so that they win.
+fn named<'a, T>(
+    chain: &[&'a LayerData],
+    pick: impl Fn(&'a Entry) -> Option<(Str, T)>,
+) -> impl Iterator<Item = (Str, T)> {
+    chain.iter().flat_map(|layer| layer.entries.values()).filter_map(pick)
 }
 
 fn nearest<T>(chain: &[&LayerData], pick: impl Fn(&Entry) -> Option<T>) -> Option<T> {

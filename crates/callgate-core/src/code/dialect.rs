@@ -13,6 +13,8 @@ pub(crate) struct Dialect {
     pub(crate) description: &'static str,
     /// The help text of its `code` parameter.
     pub(crate) code_help: &'static str,
+    /// The section that limits direct calls to `run_code`.
+    pub(crate) code_only: &'static str,
     /// The SDK section: how to call tools, and the declarations of those given.
     pub(crate) section: fn(&[SdkTool<'_>]) -> String,
 }

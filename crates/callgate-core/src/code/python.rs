@@ -5,6 +5,7 @@ use super::dialect::Dialect;
 pub(super) const DIALECT: Dialect = Dialect {
     description: DESCRIPTION,
     code_help: CODE_HELP,
+    code_only: CODE_ONLY,
     section: callgate_schema::python::section,
 };
 
@@ -20,3 +21,7 @@ Images in results of tools are attached after the run.";
 const CODE_HELP: &str = "\
 The program: what stands under the header of an async Python function, without its indentation. \
 `await` and `return` work at its outermost level.";
+
+const CODE_ONLY: &str = "\
+You can call exactly one tool directly: `run_code`. A direct call of any other tool fails. Reach the \
+declared tools from inside the Python program that you pass to `run_code`: `await tools.name(args)`.";

@@ -5,6 +5,7 @@ use super::dialect::Dialect;
 pub(super) const DIALECT: Dialect = Dialect {
     description: DESCRIPTION,
     code_help: CODE_HELP,
+    code_only: CODE_ONLY,
     section: callgate_schema::typescript::section,
 };
 
@@ -21,3 +22,7 @@ leave out the rest. Images in results of tools are attached after the run.";
 const CODE_HELP: &str = "\
 The program: what stands between the braces of an async TypeScript function. `await` and `return` \
 work at its outermost level; only erasable TypeScript syntax.";
+
+const CODE_ONLY: &str = "\
+You can call exactly one tool directly: `run_code`. A direct call of any other tool fails. Reach the \
+declared tools from inside the TypeScript program that you pass to `run_code`: `await tools.name(args)`.";
