@@ -116,7 +116,9 @@ impl LogFile {
         }
         let (saved_to, mut saved) = create_beside(path, offset)?;
         copy_from(&self.file, offset, &mut saved)?;
-        saved.sync_data()?;
+        if self.durability == Durability::Fsync {
+            saved.sync_data()?;
+        }
         self.file.set_len(offset)?;
         Ok(Some(TornTail { offset, length, saved_to }))
     }
