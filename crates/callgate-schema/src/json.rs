@@ -213,6 +213,14 @@ impl Json {
         }
     }
 
+    /// The string itself, shared, if it is one.
+    pub fn to_str(&self) -> Option<Str> {
+        match self {
+            Self::String(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
     /// The list, if it is one.
     pub fn as_array(&self) -> Option<&Array> {
         match self {

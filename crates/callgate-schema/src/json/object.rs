@@ -76,6 +76,20 @@ impl Object {
         self.entries().iter().map(|(_, value)| value)
     }
 
+    /// As [`Object::get`], with a guess at which place the member is.
+    pub(crate) fn get_near(&self, name: &Str, place: usize) -> Option<&Json> {
+        let members = self.0.as_deref()?;
+        match members.entries.get(place) {
+            Some((key, value)) if key == name => Some(value),
+            _ => members.position(name).map(|place| &members.entries[place].1),
+        }
+    }
+
+    /// At which place a member is.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.0.as_deref()?.position(name)
+    }
+
     /// A copy with that member set; the members themselves are shared.
     pub fn with(&self, name: impl Into<Str>, value: impl Into<Json>) -> Self {
         ObjectBuilder::from(self).with(name, value).build()

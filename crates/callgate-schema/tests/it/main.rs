@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod foreign;
 #[cfg(test)]
+mod jschema;
+#[cfg(test)]
 mod json;
 #[cfg(test)]
 mod pygen;
