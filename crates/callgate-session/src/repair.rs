@@ -32,7 +32,8 @@ pub const OUTCOME_UNKNOWN: &str = "TOOL_OUTCOME_UNKNOWN";
 /// );
 /// ```
 pub fn repair(events: &[Event]) -> Vec<Event> {
-    let (seq, time) = events.last().map_or((0, 0), |event| (event.seq + 1, event.time));
+    let (seq, time) =
+        events.last().map_or((0, 0), |event| (event.seq.saturating_add(1), event.time));
     Tail::of(events).closing(seq, time)
 }
 
@@ -78,7 +79,7 @@ impl Tail {
     pub(crate) fn feed(&mut self, event: &Event) {
         match &event.body {
             EventBody::TurnStart(start) => {
-                self.turns = start.turn;
+                self.turns += 1;
                 (self.turn, self.step) = (Some(start.turn), None);
                 self.calls.clear();
             }
@@ -124,10 +125,8 @@ impl Tail {
 
     /// The events that close the open turn, from the number `seq` on.
     pub(crate) fn closing(&self, seq: u64, time: u64) -> Vec<Event> {
-        (seq..)
-            .zip(self.closing_drafts())
-            .map(|(seq, draft)| Event::new(seq, time, draft))
-            .collect()
+        let number = |(n, draft)| Event::new(seq.saturating_add(n), time, draft);
+        (0..).zip(self.closing_drafts()).map(number).collect()
     }
 
     fn closing_drafts(&self) -> Vec<Draft> {

@@ -97,6 +97,8 @@ pub enum SessionErrorKind {
     Unreadable,
     /// Its events break an invariant, or its header is wrong.
     Invalid,
+    /// It was asked for from inside a check or an observer of the session.
+    Reentrant,
     /// The file system says no.
     Io,
 }
@@ -148,6 +150,7 @@ impl SessionError {
             SessionErrorKind::InvalidBoundary => "INVALID_BOUNDARY",
             SessionErrorKind::Unreadable => "SESSION_UNREADABLE",
             SessionErrorKind::Invalid => crate::INVARIANT,
+            SessionErrorKind::Reentrant => "REENTRANT_APPEND",
             SessionErrorKind::Io => "SESSION_IO",
         }
     }
@@ -169,6 +172,7 @@ impl From<AppendError> for SessionError {
     fn from(error: AppendError) -> Self {
         let kind = match error {
             AppendError::NotLive => SessionErrorKind::NotLive,
+            AppendError::Reentrant => SessionErrorKind::Reentrant,
             AppendError::Io(_) => SessionErrorKind::Io,
             _ => SessionErrorKind::Invalid,
         };

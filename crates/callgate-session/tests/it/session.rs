@@ -378,6 +378,16 @@ fn repair_adds_no_more_than_what_is_open() {
 }
 
 #[test]
+fn repair_and_position_survive_absurd_numbers() {
+    let absurd = Event::new(u64::MAX, u64::MAX, TurnStart { turn: u64::MAX });
+    let added = repair(&[absurd]);
+    assert_eq!((added.len(), added[0].seq, added[0].time), (1, u64::MAX, u64::MAX));
+    let session = session();
+    session.append(turn_start(u64::MAX)).unwrap();
+    assert_eq!((session.position().turns, session.position().turn), (1, Some(u64::MAX)));
+}
+
+#[test]
 fn a_start_of_a_sub_call_without_its_end_is_accepted_in_a_log_that_was_cut_off() {
     // SESSION-15
     let mut events =

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use callgate_schema::{Json, json};
 use callgate_session::{
-    AppendError, Content, Draft, Durability, Event, LogChecker, LogReader, Session,
-    SessionErrorKind, SessionHeader, SessionOptions, Source, UserMessage, repair,
+    AppendError, Content, Durability, Event, LogChecker, LogReader, Session, SessionErrorKind,
+    SessionHeader, SessionOptions, Source, UserMessage, repair,
 };
 use proptest::prelude::*;
 
@@ -442,7 +442,7 @@ fn an_opened_log_with_an_open_turn_is_repaired_from_memory_limits_independently(
 }
 
 #[test]
-fn a_failed_write_leaves_the_log_as_it_was() {
+fn a_refused_event_is_not_in_the_file() {
     // SESSION-2
     let folder = Folder::new();
     let path = folder.path("s.jsonl");
@@ -450,9 +450,48 @@ fn a_failed_write_leaves_the_log_as_it_was() {
         SessionOptions::new().durability(Durability::Fsync).create(&path, header("s-1")).unwrap();
     session.append(turn_start(1)).unwrap();
     session.flush().unwrap();
-    session.append(Draft::new(callgate_session::TurnStart { turn: 2 }).citing([7])).unwrap_err();
+    session.append(turn_start(2).citing([7])).unwrap_err();
     assert_eq!(session.len(), 1);
     assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 2);
+}
+
+/// The name of a variable that tells [`the_disk_is_full`] where to write.
+#[cfg(target_os = "linux")]
+const FULL_DISK: &str = "CALLGATE_TEST_FULL_DISK";
+
+/// Runs [`the_disk_is_full`] in a process whose files may not grow beyond a few kilobytes.
+#[cfg(target_os = "linux")]
+#[test]
+fn an_event_that_does_not_fit_on_the_disk_leaves_the_log_as_it_was() {
+    // SESSION-2
+    let folder = Folder::new();
+    let path = folder.path("s.jsonl");
+    let child = std::process::Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "stored::the_disk_is_full"])
+        .env(FULL_DISK, &path)
+        .output()
+        .unwrap();
+    assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+    let session = Session::open(&path).unwrap();
+    assert_eq!(session.recovery(), &callgate_session::Recovery::default());
+    assert_eq!(session.events().last().unwrap().body, other("vendor/small", json!(1)).body);
+}
+
+/// The other half of the test above; by itself it does nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_disk_is_full() {
+    let Some(path) = std::env::var_os(FULL_DISK) else { return };
+    let session = options().create(&path, header("s-1")).unwrap();
+    let big = || other("vendor/big", json!("x".repeat(1_500)));
+    let error = (0..100).find_map(|_| session.append(big()).err()).unwrap();
+    assert!(matches!(error, AppendError::Io(_)));
+    assert_eq!(error.code(), "SESSION_WRITE_FAILED");
+    let whole = fs::read_to_string(&path).unwrap();
+    assert_eq!(whole, stored(&session.events()));
+    session.append(other("vendor/small", json!(1))).unwrap();
 }
 
 #[test]
