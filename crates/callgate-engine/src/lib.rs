@@ -1,1 +1,5 @@
-//! Program engines for callgate's Code Mode
+//! Program engines for callgate's Code Mode.
+
+pub mod strip;
+
+pub use strip::{StripError, strip};
