@@ -6,6 +6,7 @@ use callgate_schema::Str;
 use futures_util::future::BoxFuture;
 
 use crate::call::Call;
+use crate::error::HookError;
 use crate::hook::{Approve, Next};
 use crate::registry::Layer;
 use crate::signal::Signal;
@@ -57,7 +58,11 @@ impl ApprovalRequest {
     /// [`Unavailable`](Approval::Unavailable).
     pub async fn ask(self, layer: &Layer) -> Approval {
         let chain = layer.view().approve.clone();
-        Next::<Approve>::new(chain, self, ()).go().await.unwrap_or(Approval::Unavailable)
+        let tool = self.call.name().clone();
+        Next::<Approve>::new(chain, self, ()).go().await.unwrap_or_else(|error| {
+            tracing::warn!(%tool, %error, "approval hook failed");
+            Approval::Unavailable
+        })
     }
 }
 
@@ -70,7 +75,14 @@ pub trait Approver: Send + Sync + 'static {
     ///
     /// When the request's signal is cancelled, the call stops waiting and a late answer is
     /// discarded.
-    fn approve(&self, request: ApprovalRequest) -> BoxFuture<'static, Approval>;
+    ///
+    /// # Errors
+    ///
+    /// If the question cannot be dealt with at all; then the call fails.
+    fn approve(
+        &self,
+        request: ApprovalRequest,
+    ) -> BoxFuture<'static, Result<Approval, HookError>>;
 }
 
 impl fmt::Debug for dyn Approver {

@@ -3,16 +3,17 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use callgate_schema::{Json, Str};
-use callgate_session::UserMessage;
+use callgate_session::{Session, UserMessage};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use crate::program::RunClock;
-use crate::registry::ScopeId;
+use crate::registry::{Layer, ScopeId, WeakLayer};
 use crate::signal::Signal;
+use crate::tool::ToolDefinition;
 
 /// The identity of one execution inside this process: good for equality and as a map key.
 ///
@@ -179,10 +180,15 @@ pub(crate) struct CallState {
     name: Str,
     arguments: Result<Json, Str>,
     scope: Option<ScopeId>,
+    /// Weak, so that a call which somebody keeps does not keep its scope.
+    layer: WeakLayer,
     token: Token,
     parent: Option<Token>,
     signal: Signal,
+    /// The clock of whatever made the call.
     clock: Option<RunClock>,
+    /// The clock of this call, made when somebody times it.
+    own_clock: OnceLock<RunClock>,
     pub(crate) body_invoked: AtomicBool,
     pub(crate) concluded: AtomicBool,
     pub(crate) deferred: Mutex<Vec<UserMessage>>,
@@ -191,7 +197,7 @@ pub(crate) struct CallState {
 }
 
 impl Call {
-    pub(crate) fn admit(input: CallInput, scope: Option<ScopeId>) -> Self {
+    pub(crate) fn admit(input: CallInput, layer: &Layer) -> Self {
         let depth = input.parent.map_or(0, Token::depth);
         let is_program = &*input.name == crate::code::RUN_CODE;
         let root_id = input.root_id.unwrap_or_else(|| input.id.clone());
@@ -200,12 +206,14 @@ impl Call {
             id: input.id,
             name: input.name,
             arguments: input.arguments,
-            scope,
+            scope: layer.scope_id(),
+            layer: layer.downgrade(),
             token: Token::fresh(depth + u16::from(is_program)),
             parent: input.parent,
             // A child of the caller's: a call that is dropped must not cancel its neighbours.
             signal: input.signal.map_or_else(Signal::new, |signal| signal.child()),
             clock: input.clock,
+            own_clock: OnceLock::new(),
             body_invoked: AtomicBool::new(false),
             concluded: AtomicBool::new(false),
             deferred: Mutex::default(),
@@ -264,8 +272,35 @@ impl Call {
         &self.0.signal
     }
 
+    /// The tool that would run for it now, as its scope sees it: none if the name is unknown or
+    /// hidden there, or if the scope is gone.
+    pub fn tool(&self) -> Option<ToolDefinition> {
+        self.layer()?.view().resolve(self).cloned()
+    }
+
+    /// The session log of its scope, if it has one and is not gone.
+    pub fn session(&self) -> Option<Session> {
+        self.layer()?.view().session.clone()
+    }
+
+    /// Where it was made, if that is not gone.
+    pub(crate) fn layer(&self) -> Option<Layer> {
+        self.0.layer.upgrade()
+    }
+
+    pub(crate) fn weak_layer(&self) -> &WeakLayer {
+        &self.0.layer
+    }
+
+    /// The clock that stands still while somebody is asked on behalf of this call.
     pub(crate) fn clock(&self) -> Option<&RunClock> {
-        self.0.clock.as_ref()
+        self.0.own_clock.get().or(self.0.clock.as_ref())
+    }
+
+    /// The clock of this call and what it makes, to time it by.
+    pub(crate) fn own_clock(&self) -> &RunClock {
+        let child = || self.0.clock.as_ref().map_or_else(RunClock::default, RunClock::child);
+        self.0.own_clock.get_or_init(child)
     }
 
     pub(crate) fn state(&self) -> &CallState {

@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-use callgate_schema::{Str, Violation};
+use callgate_schema::{Str, Violations};
 
 /// What went wrong when the runtime was built or something was registered: for the host programmer.
 ///
@@ -14,7 +14,7 @@ use callgate_schema::{Str, Violation};
 pub struct Error {
     kind: ErrorKind,
     message: Arc<str>,
-    violations: Arc<[Violation]>,
+    violations: Violations,
 }
 
 /// The kinds of [`Error`].
@@ -44,12 +44,12 @@ pub enum ErrorKind {
 impl Error {
     #[cold]
     pub(crate) fn new(kind: ErrorKind, message: impl Into<Arc<str>>) -> Self {
-        Self { kind, message: message.into(), violations: Arc::new([]) }
+        Self { kind, message: message.into(), violations: Violations::default() }
     }
 
     #[cold]
-    pub(crate) fn with_violations(mut self, violations: impl Into<Arc<[Violation]>>) -> Self {
-        self.violations = violations.into();
+    pub(crate) fn with_violations(mut self, violations: Violations) -> Self {
+        self.violations = violations;
         self
     }
 
@@ -59,7 +59,7 @@ impl Error {
     }
 
     /// The faults of a schema, in order; empty for other kinds.
-    pub fn violations(&self) -> &[Violation] {
+    pub fn violations(&self) -> &Violations {
         &self.violations
     }
 }

@@ -36,7 +36,7 @@ use futures_util::future::BoxFuture;
 use crate::approval::{Approval, ApprovalRequest};
 use crate::call::{Call, Token};
 use crate::error::{HookError, ToolError, from_panic};
-use crate::pipeline::Dispatch;
+use crate::pipeline::{Dispatch, SubCall};
 use crate::prompt::{Assembly, Prompt};
 use crate::registry::{Entry, Ordered};
 use crate::result::{CallResult, Draft};
@@ -231,7 +231,7 @@ impl sealed::Sealed for PostExecute {
 }
 
 impl sealed::Sealed for CodeDispatchLog {
-    type Context = CallResult;
+    type Context = SubCall;
     const NAME: &'static str = "a code-dispatch-log hook";
 
     fn entry(hook: Ordered<dyn Hook<Self>>) -> Entry {
@@ -240,9 +240,9 @@ impl sealed::Sealed for CodeDispatchLog {
 
     fn innermost(
         _: Call,
-        result: CallResult,
+        sub_call: SubCall,
     ) -> BoxFuture<'static, Result<Arc<[Content]>, HookError>> {
-        Box::pin(std::future::ready(Ok(result.content().clone())))
+        Box::pin(std::future::ready(Ok(sub_call.result.content().clone())))
     }
 }
 
@@ -391,9 +391,19 @@ impl Next<CodeDispatchLog> {
         self.go().await
     }
 
+    /// The id of the sub-call; the hook's subject is the call of the program.
+    pub fn sub_call_id(&self) -> &Str {
+        &self.context.id
+    }
+
+    /// The name of the tool that the program called.
+    pub fn tool_name(&self) -> &Str {
+        &self.context.name
+    }
+
     /// The result of the sub-call.
     pub fn result(&self) -> &CallResult {
-        &self.context
+        &self.context.result
     }
 }
 

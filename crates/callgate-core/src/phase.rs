@@ -76,7 +76,7 @@ impl ToolRuntime {
 
 impl Admitted {
     pub(crate) fn new(layer: Layer, input: CallInput) -> Self {
-        let call = Call::admit(input, layer.scope_id());
+        let call = Call::admit(input, &layer);
         Self(Run::admit(layer, call))
     }
 

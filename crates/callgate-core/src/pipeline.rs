@@ -66,7 +66,7 @@ impl Run {
         let progress = if let Some(message) = call.arguments_error() {
             Progress::Publish(Draft::failure(ToolError::failed(message)))
         } else if is_cancelled {
-            Progress::Publish(Draft::failure(aborted_before_dispatch(&call)))
+            Progress::Publish(Draft::failure(aborted_before_dispatch(call.signal())))
         } else if is_collapsed {
             Progress::Publish(Draft::failure(collapsed(call.name())))
         } else {
@@ -114,7 +114,7 @@ impl Run {
                     None
                 }
                 Answer::Denied(denial) => Some((PolicyStage::Approval, denial)),
-                Answer::Withdrawn => return Ok(Some(aborted_before_dispatch(&self.call))),
+                Answer::Withdrawn => return Ok(Some(aborted_before_dispatch(self.call.signal()))),
             },
         };
         let denial = match denial {
@@ -126,7 +126,7 @@ impl Run {
             return Ok(Some(ToolError::of(FailureClass::Denied, denial.reason)));
         }
         let is_cancelled = self.call.signal().is_cancelled();
-        Ok(is_cancelled.then(|| aborted_before_dispatch(&self.call)))
+        Ok(is_cancelled.then(|| aborted_before_dispatch(self.call.signal())))
     }
 
     async fn gate(&self) -> Result<Decision, ToolError> {
@@ -156,11 +156,12 @@ impl Run {
         let _pause = self.call.clock().map(crate::program::RunClock::pause);
         let asking = AssertUnwindSafe(async move { approver.approve(request).await }).catch_unwind();
         let withdrawn = self.call.signal().cancelled();
-        let approval = match select(Box::pin(withdrawn), Box::pin(asking)).await {
-            Either::Left(((), _)) => Approval::Cancelled,
-            Either::Right((answer, _)) => {
-                answer.map_err(|panic| from_panic("the approver", &*panic))?
+        // The approver first: it may have something to record when the question is withdrawn.
+        let approval = match select(Box::pin(asking), Box::pin(withdrawn)).await {
+            Either::Left((answer, _)) => {
+                answer.unwrap_or_else(|panic| Err(from_panic("the approver", &*panic)))?
             }
+            Either::Right(((), _)) => Approval::Cancelled,
         };
         let reason = match approval {
             Approval::AllowedOnce => return Ok(Answer::Granted { rule: question.rule }),
@@ -273,7 +274,7 @@ impl Run {
         let error = if self.call.state().body_invoked.load(Ordering::Acquire) {
             aborted(self.call.signal())
         } else {
-            aborted_before_dispatch(&self.call)
+            aborted_before_dispatch(self.call.signal())
         };
         Draft { contexts: draft.contexts, ..Draft::failure(error) }
     }
@@ -394,6 +395,14 @@ enum Answer {
     Withdrawn,
 }
 
+/// A settled sub-call of a program, for the hooks that shape its log copy.
+#[derive(Clone, Debug)]
+pub struct SubCall {
+    pub(crate) id: Str,
+    pub(crate) name: Str,
+    pub(crate) result: CallResult,
+}
+
 /// What happens inside all execute hooks: the body of whatever tool is visible then.
 #[derive(Clone, Debug)]
 pub struct Dispatch(Layer);
@@ -415,7 +424,7 @@ impl Dispatch {
             Some(replaced) => Signal::either(call.signal(), replaced),
         };
         if signal.is_cancelled() {
-            return Err(aborted_before_dispatch(&call));
+            return Err(aborted_before_dispatch(call.signal()));
         }
         check_arguments(tool, &call)?;
         call.state().body_invoked.store(true, Ordering::Release);
@@ -435,8 +444,7 @@ fn check_arguments(tool: &Tool, call: &Call) -> Result<(), ToolError> {
     if violations.is_empty() {
         return Ok(());
     }
-    let faults = callgate_schema::summarize(&violations);
-    Err(ToolError::invalid_arguments(format!("invalid arguments for `{}`: {faults}", tool.name)))
+    Err(ToolError::invalid_arguments(format!("invalid arguments for `{}`: {violations}", tool.name)))
 }
 
 /// A body that was started. It is driven to its end even if a hook stops polling it.
@@ -497,7 +505,7 @@ fn normalize(tool: &Tool, call: &Call, returned: Returned) -> Result<Draft, Tool
     let Returned { value, content } = returned;
     let violations = tool.output.violations(&value);
     if !violations.is_empty() {
-        return Err(invalid(&callgate_schema::summarize(&violations)));
+        return Err(invalid(&violations.to_string()));
     }
     let arguments = call.arguments();
     let content = match content {
@@ -534,7 +542,7 @@ fn unknown_tool(view: &View, call: &Call) -> ToolError {
     }
     let name = call.name();
     let names = view.definitions().map(ToolDefinition::name);
-    let message = match callgate_schema::nearest(name, names) {
+    let message = match callgate_schema::nearest_name(name, names) {
         Some(known) => format!("unknown tool `{name}`; did you mean `{known}`?"),
         None => format!("unknown tool `{name}`; see the list of tools for the names that exist"),
     };
@@ -557,8 +565,8 @@ fn aborted(signal: &Signal) -> ToolError {
 }
 
 #[cold]
-fn aborted_before_dispatch(call: &Call) -> ToolError {
-    let message = match call.signal().cause() {
+pub(crate) fn aborted_before_dispatch(signal: &Signal) -> ToolError {
+    let message = match signal.cause() {
         Some(cause) => format!("the call was cancelled before it started: {cause}"),
         None => "the call was cancelled before it started".to_owned(),
     };
@@ -626,7 +634,7 @@ pub struct Execution(Driven<CallResult>);
 
 impl Execution {
     pub(crate) fn start(layer: Layer, input: CallInput) -> Self {
-        let call = Call::admit(input, layer.scope_id());
+        let call = Call::admit(input, &layer);
         let signal = call.signal().clone();
         Self(Driven::new(signal, async move { Run::admit(layer, call).complete().await }))
     }

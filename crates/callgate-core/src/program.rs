@@ -1,12 +1,13 @@
 //! What Code Mode asks of a program engine, and what an engine asks of Code Mode.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use callgate_schema::{Json, Str};
 use futures_util::future::BoxFuture;
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use crate::signal::Signal;
 
@@ -306,33 +307,111 @@ impl fmt::Display for EngineError {
 
 impl std::error::Error for EngineError {}
 
-/// Keeps the time a run spent waiting for people, which counts against none of its limits.
+/// Keeps the time a run, or a call, spent waiting for people, which counts against none of its
+/// limits.
 #[derive(Clone, Default)]
 pub struct RunClock(Arc<ClockState>);
 
 #[derive(Default)]
 struct ClockState {
-    waiting: AtomicUsize,
-    since: Mutex<Option<Instant>>,
-    waited_nanos: AtomicU64,
+    parent: Option<RunClock>,
+    times: Mutex<Times>,
+    resumed: Notify,
+}
+
+#[derive(Default)]
+struct Times {
+    /// How many pauses are open.
+    pauses: usize,
+    /// Since when it stands still.
+    since: Option<Instant>,
+    /// How long it stood still before.
+    waited: Duration,
 }
 
 impl RunClock {
+    /// A clock for a part of the work: it stands still for its own pauses only, which stop this
+    /// clock too.
+    pub fn child(&self) -> Self {
+        Self(Arc::new(ClockState { parent: Some(self.clone()), ..ClockState::default() }))
+    }
+
     /// Stops the clock until the returned guard is dropped. Pauses may overlap.
     #[must_use]
     pub fn pause(&self) -> ClockPause {
-        let mut since = self.0.since.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.0.waiting.fetch_add(1, Ordering::AcqRel) == 0 {
-            *since = Some(Instant::now());
+        let now = Instant::now();
+        for clock in self.upwards() {
+            let mut times = clock.times();
+            times.pauses += 1;
+            times.since.get_or_insert(now);
         }
         ClockPause(self.clone())
     }
 
-    /// How long the run waited so far.
+    /// How long it stood still so far.
     pub fn waited(&self) -> Duration {
-        let since = self.0.since.lock().unwrap_or_else(PoisonError::into_inner);
-        let past = Duration::from_nanos(self.0.waited_nanos.load(Ordering::Acquire));
-        past + since.map_or(Duration::ZERO, |start| start.elapsed())
+        let times = self.times();
+        times.waited.saturating_add(times.since.map_or(Duration::ZERO, |since| since.elapsed()))
+    }
+
+    /// Waits until this much time has passed, not counting the time the clock stands still.
+    ///
+    /// # Panics
+    ///
+    /// When polled outside a tokio runtime with its timer enabled, as all of tokio's timers do.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future loses nothing.
+    ///
+    /// ```
+    /// use callgate_core::program::RunClock;
+    /// use std::time::Duration;
+    /// use tokio::time::{Instant, sleep};
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)] async fn main() {
+    /// let (clock, start) = (RunClock::default(), Instant::now());
+    /// let asking = async {
+    ///     let _pause = clock.pause();
+    ///     sleep(Duration::from_secs(60)).await;
+    /// };
+    /// tokio::join!(asking, clock.sleep(Duration::from_secs(1)));
+    /// assert_eq!(start.elapsed().as_secs(), 61);
+    /// # }
+    /// ```
+    pub async fn sleep(&self, duration: Duration) {
+        let (start, before) = (Instant::now(), self.waited());
+        loop {
+            let waited = self.waited().saturating_sub(before);
+            let left = duration.saturating_sub(start.elapsed().saturating_sub(waited));
+            if left.is_zero() {
+                return;
+            }
+            if !self.resume().await {
+                tokio::time::sleep(left).await;
+            }
+        }
+    }
+
+    /// Waits while the clock stands still; answers whether it did.
+    async fn resume(&self) -> bool {
+        let mut did_wait = false;
+        loop {
+            let resumed = self.0.resumed.notified();
+            if self.times().pauses == 0 {
+                return did_wait;
+            }
+            resumed.await;
+            did_wait = true;
+        }
+    }
+
+    /// This clock and those it is a part of.
+    fn upwards(&self) -> impl Iterator<Item = &Self> {
+        std::iter::successors(Some(self), |clock| clock.0.parent.as_ref())
+    }
+
+    fn times(&self) -> MutexGuard<'_, Times> {
+        self.0.times.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -348,13 +427,16 @@ pub struct ClockPause(RunClock);
 
 impl Drop for ClockPause {
     fn drop(&mut self) {
-        let state = &self.0.0;
-        let mut since = state.since.lock().unwrap_or_else(PoisonError::into_inner);
-        if state.waiting.fetch_sub(1, Ordering::AcqRel) == 1
-            && let Some(start) = since.take()
-        {
-            let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-            state.waited_nanos.fetch_add(nanos, Ordering::AcqRel);
+        for clock in self.0.upwards() {
+            let mut times = clock.times();
+            times.pauses -= 1;
+            if times.pauses == 0
+                && let Some(since) = times.since.take()
+            {
+                times.waited = times.waited.saturating_add(since.elapsed());
+                drop(times);
+                clock.0.resumed.notify_waiters();
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use callgate_schema::Str;
+use callgate_session::Session;
 
 use crate::code::{Dialect, RUN_CODE};
 use crate::error::{Error, ErrorKind, from_panic};
@@ -68,6 +69,8 @@ pub struct ContextEntry {
 pub struct Assembly {
     /// The scope; none for the runtime itself.
     pub scope: Option<ScopeId>,
+    /// Its session log, if it has one.
+    pub session: Option<Session>,
     /// The form in which its model sees tools.
     pub mode: Mode,
     /// Cancelled when nobody waits for the prompt any more.
@@ -184,8 +187,7 @@ impl Layer {
     /// Dropping the future loses nothing.
     pub async fn assemble(&self, signal: &Signal) -> Result<Prompt, Error> {
         let view = self.view();
-        let assembly =
-            Assembly { scope: self.scope_id(), mode: view.mode, signal: signal.clone() };
+        let assembly = self.assembly(&view, signal);
         let language = self.language_for(view.mode)?;
         let mut sections = self.sections(&assembly, language)?;
         let complete = only_complete(&sections)?;
@@ -214,14 +216,22 @@ impl Layer {
         if view.is_context_suppressed {
             return Ok(String::new());
         }
-        let assembly =
-            Assembly { scope: self.scope_id(), mode: view.mode, signal: signal.clone() };
+        let assembly = self.assembly(&view, signal);
         let mut entries: Vec<&ContextEntry> = view.contexts.values().collect();
         entries.sort_by_key(|entry| entry.order);
         let texts: Result<Vec<String>, Error> =
             entries.into_iter().map(|entry| compute(&entry.name, &*entry.text, &assembly)).collect();
         let texts: Vec<String> = texts?.into_iter().filter(|text| !text.is_empty()).collect();
         Ok(texts.join("\n\n"))
+    }
+
+    fn assembly(&self, view: &crate::view::View, signal: &Signal) -> Assembly {
+        Assembly {
+            scope: self.scope_id(),
+            session: view.session.clone(),
+            mode: view.mode,
+            signal: signal.clone(),
+        }
     }
 
     /// The language of programs, if the mode needs one.

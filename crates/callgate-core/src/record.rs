@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use callgate_schema::Str;
 use callgate_session::{
     Draft as Entry, ErrorInfo, Event, ResultMessage, Session, StepEnd, StepStart, ToolCall,
     ToolResult, TurnEnd, TurnEndReason, TurnStart,
@@ -40,14 +41,70 @@ use crate::signal::Signal;
 pub struct Recorder {
     scope: Scope,
     session: Session,
-    place: Arc<Mutex<Option<Place>>>,
+    open: Arc<Mutex<Option<SessionStep>>>,
 }
 
-/// The open turn and step.
-#[derive(Clone, Copy, Debug)]
-struct Place {
+/// An open step of a session log, and how calls are recorded in it.
+#[derive(Clone, Debug)]
+pub struct SessionStep {
+    session: Session,
     turn: u64,
     step: u64,
+}
+
+impl SessionStep {
+    /// The step with this number of the turn with this number, both open in `session`.
+    pub fn new(session: Session, turn: u64, step: u64) -> Self {
+        Self { session, turn, step }
+    }
+
+    /// Records that a call is taken up, before anything about it is decided.
+    pub(crate) fn call(&self, input: &CallInput) -> Result<Event, ToolError> {
+        let call = ToolCall {
+            turn: self.turn,
+            step: self.step,
+            call_id: input.id.clone(),
+            name: input.name.clone(),
+            arguments: input.arguments_text().into(),
+        };
+        self.session.append(call).map_err(log_failed)
+    }
+
+    /// Records what came of it, citing its `tool/call`.
+    pub(crate) fn result(&self, call: &Event, id: Str, result: &CallResult) -> Result<(), ToolError> {
+        let info = result.error().and_then(ToolError::info);
+        let entry = ToolResult {
+            turn: self.turn,
+            step: self.step,
+            message: ResultMessage {
+                id: None,
+                call_id: id,
+                content: result.content().clone(),
+                is_error: result.is_error(),
+            },
+            error: info.map(|info| ErrorInfo { name: info.name.clone(), code: info.code.clone() }),
+            meta: result.meta().cloned(),
+        };
+        self.session.append(Entry::new(entry).citing([call.seq])).map_err(log_failed)?;
+        Ok(())
+    }
+
+    fn open(session: &Session) -> Result<Self, ToolError> {
+        let open = Self::new(session.clone(), session.position().turns + 1, 1);
+        let (turn, step) = (open.turn, open.step);
+        session.append(TurnStart { turn }).map_err(log_failed)?;
+        session.append(StepStart { turn, step }).map_err(log_failed)?;
+        Ok(open)
+    }
+
+    fn close(&self) -> Result<(), Error> {
+        let (turn, step) = (self.turn, self.step);
+        let end = TurnEnd { turn, reason: TurnEndReason::Completed };
+        let closing =
+            self.session.append(StepEnd { turn, step }).and_then(|_| self.session.append(end));
+        closing.map_err(|error| Error::new(ErrorKind::Log, error.to_string()))?;
+        Ok(())
+    }
 }
 
 impl Recorder {
@@ -58,7 +115,7 @@ impl Recorder {
     /// If the scope has a session already, or was disposed.
     pub fn new(scope: Scope, session: Session) -> Result<Self, Error> {
         scope.set_session(session.clone())?;
-        Ok(Self { scope, session, place: Arc::default() })
+        Ok(Self { scope, session, open: Arc::default() })
     }
 
     /// The scope whose calls are recorded.
@@ -85,62 +142,27 @@ impl Recorder {
     }
 
     async fn run(&self, input: CallInput) -> CallResult {
-        let call_id = input.id.clone();
-        let (place, call) = match self.begin(&input) {
+        let id = input.id.clone();
+        let begun = self.step().and_then(|step| Ok((step.call(&input)?, step)));
+        let (call, step) = match begun {
             Ok(begun) => begun,
             Err(error) => return Draft::failure(error).freeze(),
         };
-        let result = Admitted::new((*self.scope).clone(), input)
-            .prepare()
-            .await
-            .dispatch()
-            .await
-            .finalize()
-            .await
-            .publish();
-        let entry = ToolResult {
-            turn: place.turn,
-            step: place.step,
-            message: ResultMessage {
-                id: None,
-                call_id,
-                content: result.content().clone(),
-                is_error: result.is_error(),
-            },
-            error: result.error().and_then(ToolError::info).map(|info| ErrorInfo {
-                name: info.name.clone(),
-                code: info.code.clone(),
-            }),
-            meta: result.meta().cloned(),
-        };
-        match self.session.append(Entry::new(entry).citing([call.seq])) {
-            Ok(_) => result,
-            Err(error) => Draft::failure(log_failed(error)).freeze(),
+        let layer = (*self.scope).clone();
+        let prepared = Admitted::new(layer, input).prepare().await;
+        let result = prepared.dispatch().await.finalize().await.publish();
+        match step.result(&call, id, &result) {
+            Ok(()) => result,
+            Err(error) => Draft::failure(error).freeze(),
         }
     }
 
-    fn begin(&self, input: &CallInput) -> Result<(Place, Event), ToolError> {
+    fn step(&self) -> Result<SessionStep, ToolError> {
         let mut open = self.lock();
-        let place = match *open {
-            Some(place) => place,
-            None => {
-                let place = Place { turn: self.session.position().turns + 1, step: 1 };
-                let Place { turn, step } = place;
-                self.session.append(TurnStart { turn }).map_err(log_failed)?;
-                self.session.append(StepStart { turn, step }).map_err(log_failed)?;
-                *open = Some(place);
-                place
-            }
-        };
-        let call = ToolCall {
-            turn: place.turn,
-            step: place.step,
-            call_id: input.id.clone(),
-            name: input.name.clone(),
-            arguments: input.arguments_text().into(),
-        };
-        let call = self.session.append(call).map_err(log_failed)?;
-        Ok((place, call))
+        if let Some(step) = &*open {
+            return Ok(step.clone());
+        }
+        Ok(open.insert(SessionStep::open(&self.session)?).clone())
     }
 
     /// Closes the step and the turn. Calls must have returned; a later call opens the next turn.
@@ -150,17 +172,14 @@ impl Recorder {
     /// If the log cannot be written, or a call is still running.
     pub fn close(&self) -> Result<(), Error> {
         let mut open = self.lock();
-        let Some(Place { turn, step }) = *open else { return Ok(()) };
-        let closing = self
-            .session
-            .append(StepEnd { turn, step })
-            .and_then(|_| self.session.append(TurnEnd { turn, reason: TurnEndReason::Completed }));
-        closing.map_err(|error| Error::new(ErrorKind::Log, error.to_string()))?;
+        if let Some(step) = &*open {
+            step.close()?;
+        }
         *open = None;
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Place>> {
-        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<SessionStep>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

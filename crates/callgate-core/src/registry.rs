@@ -228,6 +228,23 @@ pub struct Layer {
     pub(crate) node: Arc<Node>,
 }
 
+/// A [`Layer`] that is not kept alive.
+#[derive(Clone)]
+pub(crate) struct WeakLayer {
+    shared: Weak<Shared>,
+    node: Weak<Node>,
+}
+
+impl WeakLayer {
+    pub(crate) fn upgrade(&self) -> Option<Layer> {
+        Some(Layer { shared: self.shared.upgrade()?, node: self.node.upgrade()? })
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.node.strong_count() == 0
+    }
+}
+
 impl Shared {
     pub(crate) fn root(config: Config) -> Layer {
         let shared = Arc::new(Self {
@@ -560,6 +577,10 @@ impl Layer {
     /// The scope's identity; none for the runtime itself.
     pub(crate) fn scope_id(&self) -> Option<ScopeId> {
         (self.node.id != ScopeId::GLOBAL).then_some(self.node.id)
+    }
+
+    pub(crate) fn downgrade(&self) -> WeakLayer {
+        WeakLayer { shared: Arc::downgrade(&self.shared), node: Arc::downgrade(&self.node) }
     }
 
     pub(crate) fn child(&self) -> Self {

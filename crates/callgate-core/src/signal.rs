@@ -123,16 +123,20 @@ impl Signal {
         }
     }
 
-    /// Cancels this handle and everything below it. Only the first cause counts.
-    pub fn cancel(&self, cause: Cause) {
+    /// Cancels this handle and everything below it. Only the first cause counts; answers whether
+    /// this one was the first.
+    pub fn cancel(&self, cause: Cause) -> bool {
+        let mut is_first = false;
         let mut pending = vec![self.0.clone()];
         while let Some(inner) = pending.pop() {
             if inner.cause.set(cause.clone()).is_ok() {
+                is_first |= Arc::ptr_eq(&inner, &self.0);
                 inner.token.cancel();
                 let children = inner.children().take();
                 pending.extend(children.into_iter().flatten().filter_map(|(_, weak)| weak.upgrade()));
             }
         }
+        is_first
     }
 
     /// Whether it was cancelled.

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::approval::{Approval, ApprovalRequest, Approver};
 use crate::call::Call;
+use crate::error::HookError;
 use crate::program::{
     EngineError, FailureKind, Isolation, Language, Program, ProgramCall, ProgramEnd, ProgramEngine,
     ProgramFailure, ProgramHost, Reply,
@@ -204,10 +205,13 @@ impl ScriptedApprover {
 }
 
 impl Approver for ScriptedApprover {
-    fn approve(&self, request: ApprovalRequest) -> BoxFuture<'static, Approval> {
+    fn approve(
+        &self,
+        request: ApprovalRequest,
+    ) -> BoxFuture<'static, Result<Approval, HookError>> {
         lock(&self.asked).push(request);
         let answer = lock(&self.answers).pop_front().unwrap_or(Approval::Unavailable);
-        Box::pin(std::future::ready(answer))
+        Box::pin(std::future::ready(Ok(answer)))
     }
 }
 

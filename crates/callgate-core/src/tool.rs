@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use callgate_schema::{Json, ParamSpec, SchemaError, Str, SubsetSchema, ValueSpec, Violation};
+use callgate_schema::{Json, ParamSpec, SchemaError, Str, SubsetSchema, ValueSpec, Violations};
 use callgate_session::{Content, UserMessage};
 use futures_util::future::BoxFuture;
 
@@ -23,7 +23,7 @@ type RenderFn = dyn Fn(&Json, &Json) -> Result<Vec<Content>, ToolError> + Send +
 type MetaFn = dyn Fn(&Json, &Json) -> Result<Json, ToolError> + Send + Sync;
 pub(crate) type FinalizerFn = dyn Fn(&Call, &CallResult) -> Option<Vec<Content>> + Send + Sync;
 type ClassifierFn = dyn Fn(&Json) -> bool + Send + Sync;
-type CheckFn = dyn Fn(&Json) -> Vec<Violation> + Send + Sync;
+type CheckFn = dyn Fn(&Json) -> Violations + Send + Sync;
 
 /// A tool: name, description and schemas for the model, a body for the runtime.
 ///
@@ -61,6 +61,7 @@ pub(crate) struct Tool {
     body: Arc<BodyFn>,
     pub(crate) finalizer: Option<Arc<FinalizerFn>>,
     pub(crate) timeout: Option<Duration>,
+    is_repeatable: bool,
     pub(crate) classifier: Option<Arc<ClassifierFn>>,
     /// The first fault, reported at registration.
     fault: Option<Error>,
@@ -113,7 +114,7 @@ impl ToolDefinition {
                 ErrorKind::UnsupportedSchema,
                 format!("tool `{name}` has a schema outside the supported subset: {error}"),
             )
-            .with_violations(error.violations())
+            .with_violations(error.violations().clone())
         });
         Self(Arc::new(Tool {
             name,
@@ -124,6 +125,7 @@ impl ToolDefinition {
             body,
             finalizer: None,
             timeout: None,
+            is_repeatable: false,
             classifier: None,
             fault,
         }))
@@ -166,6 +168,13 @@ impl ToolDefinition {
         })
     }
 
+    /// Declares that a call may be made again with the same arguments after it failed, without
+    /// doing harm. The retry policy repeats only tools that say so.
+    #[must_use]
+    pub fn repeatable(self) -> Self {
+        self.with(|tool| tool.is_repeatable = true)
+    }
+
     /// The last word on what the model reads: runs exactly once for every result of the tool,
     /// also for denied and cancelled calls, and may replace the content only.
     ///
@@ -201,6 +210,11 @@ impl ToolDefinition {
     /// The declared time budget.
     pub fn declared_timeout(&self) -> Option<Duration> {
         self.0.timeout
+    }
+
+    /// Whether a failed call may be made again.
+    pub fn is_repeatable(&self) -> bool {
+        self.0.is_repeatable
     }
 
     /// Whether both are the same definition.
@@ -293,7 +307,7 @@ impl OutputSchema {
     /// what is wrong with a value; it must be total.
     pub fn foreign(
         schema: Json,
-        check: impl Fn(&Json) -> Vec<Violation> + Send + Sync + 'static,
+        check: impl Fn(&Json) -> Violations + Send + Sync + 'static,
     ) -> Self {
         Self(OutputSchemaRepr::Foreign(schema, Arc::new(check)))
     }
@@ -363,10 +377,10 @@ impl Output {
         }
     }
 
-    pub(crate) fn violations(&self, value: &Json) -> Vec<Violation> {
+    pub(crate) fn violations(&self, value: &Json) -> Violations {
         match &self.schema.0 {
             OutputSchemaRepr::Subset(Ok(schema)) => schema.validate(value, "value"),
-            OutputSchemaRepr::Subset(Err(_)) => Vec::new(),
+            OutputSchemaRepr::Subset(Err(_)) => Violations::default(),
             OutputSchemaRepr::Foreign(_, check) => check(value),
         }
     }

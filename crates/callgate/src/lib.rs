@@ -45,7 +45,7 @@
 pub use callgate_core::*;
 pub use callgate_schema::{
     Array, Json, Number, Object, ObjectBuilder, ParamSpec, ParseError, SchemaError, Str,
-    SubsetSchema, ValueSpec, Violation, json,
+    SubsetSchema, ValueSpec, Violation, Violations, json,
 };
 pub use callgate_session::{Content, Source, UserMessage};
 

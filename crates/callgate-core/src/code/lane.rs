@@ -6,26 +6,23 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 
 use callgate_schema::{Json, Str};
 use callgate_session::{
     CodeDispatch, CodeDispatchStart, Content, Session, Source, UserMessage,
 };
 use futures_util::future::BoxFuture;
-use futures_util::stream::FuturesUnordered;
 use futures_util::task::AtomicWaker;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::FutureExt;
 
 use crate::call::CallInput;
 use crate::error::{ToolError, from_panic};
 use crate::hook::Next;
+use crate::ordered::Background;
 use crate::phase::{Admitted, Dispatched};
-use crate::pipeline::log_failed;
+use crate::pipeline::{SubCall, log_failed};
 use crate::program::{
     EngineError, ErrorClass, Namespace, Program, ProgramCall, ProgramEnd, ProgramEngine,
     ProgramHost, Reply, RunClock,
@@ -65,16 +62,6 @@ struct Started {
     settled: Option<Dispatched>,
 }
 
-/// What makes progress while the lane waits for one thing.
-struct Background {
-    engine: Option<BoxFuture<'static, Result<ProgramEnd, ToolError>>>,
-    end: Option<Result<ProgramEnd, ToolError>>,
-    bodies: FuturesUnordered<BoxFuture<'static, (u64, Dispatched)>>,
-    settled: Vec<(u64, Dispatched)>,
-    log_tasks: FuturesUnordered<BoxFuture<'static, Result<(), ToolError>>>,
-    log_failure: Option<ToolError>,
-}
-
 impl Lane {
     /// Runs one program and serves its calls until both are at their end.
     pub(super) async fn run(
@@ -103,7 +90,7 @@ impl Lane {
             clock,
             session,
             started: VecDeque::new(),
-            background: Background::new(run),
+            background: Background::around(run),
             tally: Tally::default(),
             broken: None,
         };
@@ -286,7 +273,9 @@ impl Lane {
             }
             return;
         }
-        let hooks = Next::new(chain, self.context.call().clone(), result).go();
+        let (id, name) = (event.sub_call_id.clone(), event.name.clone());
+        let sub_call = SubCall { id, name, result };
+        let hooks = Next::new(chain, self.context.call().clone(), sub_call).go();
         self.background.log_tasks.push(Box::pin(async move {
             let content = match hooks.await {
                 Ok(content) => content,
@@ -305,65 +294,12 @@ impl Lane {
     async fn wait(&mut self) {
         let host = self.host.clone();
         let seen = host.submissions();
-        let background = &mut self.background;
-        poll_fn(|task| {
-            host.waker.register(task.waker());
-            if background.poll(task) || host.submissions() != seen {
-                return Poll::Ready(());
-            }
-            Poll::Pending
-        })
-        .await;
-    }
-}
-
-impl Background {
-    fn new(engine: BoxFuture<'static, Result<ProgramEnd, ToolError>>) -> Self {
-        Self {
-            engine: Some(engine),
-            end: None,
-            bodies: FuturesUnordered::new(),
-            settled: Vec::new(),
-            log_tasks: FuturesUnordered::new(),
-            log_failure: None,
-        }
-    }
-
-    fn is_idle(&self) -> bool {
-        self.engine.is_none() && self.bodies.is_empty() && self.log_tasks.is_empty()
-    }
-
-    /// Awaits one thing while everything else goes on.
-    async fn attend<T>(&mut self, future: impl Future<Output = T>) -> T {
-        let mut future = pin!(future);
-        poll_fn(|task| {
-            self.poll(task);
-            future.as_mut().poll(task)
-        })
-        .await
-    }
-
-    /// Polls everything once; answers whether something ended.
-    fn poll(&mut self, task: &mut Context<'_>) -> bool {
-        let mut has_changed = false;
-        if let Some(engine) = &mut self.engine
-            && let Poll::Ready(end) = engine.as_mut().poll(task)
-        {
-            self.engine = None;
-            self.end = Some(end);
-            has_changed = true;
-        }
-        while let Poll::Ready(Some(settled)) = self.bodies.poll_next_unpin(task) {
-            self.settled.push(settled);
-            has_changed = true;
-        }
-        while let Poll::Ready(Some(logged)) = self.log_tasks.poll_next_unpin(task) {
-            has_changed = true;
-            if let Err(error) = logged {
-                self.log_failure.get_or_insert(error);
-            }
-        }
-        has_changed
+        self.background
+            .wait_until(|task| {
+                host.waker.register(task.waker());
+                host.submissions() != seen
+            })
+            .await;
     }
 }
 

@@ -2,5 +2,6 @@
 
 mod four_ways;
 mod lane;
+mod pipeline;
 mod stress;
 mod support;

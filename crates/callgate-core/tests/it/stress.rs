@@ -34,21 +34,21 @@ async fn replacing_a_rule_leaves_no_moment_without_one() {
             })
         })
         .collect();
-    for version in 1..=1_000 {
+    for version in 1.. {
+        if version > 1_000 && calls.load(Ordering::Relaxed) >= 6_400 {
+            break;
+        }
         current = scope
             .change(|change| {
                 change.undo(&current);
                 change.guard(deny(version))
             })
             .unwrap();
-        if version % 16 == 0 {
-            tokio::task::yield_now().await;
-        }
+        tokio::task::yield_now().await;
     }
     is_over.store(true, Ordering::Release);
     for caller in callers {
         caller.await.unwrap();
     }
     assert_eq!(body_runs.get(), 0);
-    assert!(calls.load(Ordering::Relaxed) >= 64);
 }
