@@ -7,6 +7,7 @@ pub mod python;
 pub mod schema;
 mod sdk;
 mod shape;
+pub mod spec;
 mod suggest;
 mod text;
 mod trail;
@@ -20,5 +21,6 @@ pub use json::{
 pub use names::public_name;
 pub use schema::{SchemaError, SubsetSchema};
 pub use sdk::{SdkOutput, SdkTool};
+pub use spec::{ParamSpec, ValueSpec};
 pub use suggest::nearest_name;
 pub use violation::{Violation, ViolationKind, Violations};

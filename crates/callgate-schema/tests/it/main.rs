@@ -1,6 +1,8 @@
 //! The tests of callgate-schema, one module per family of rules.
 
 #[cfg(test)]
+mod dsl;
+#[cfg(test)]
 mod foreign;
 #[cfg(test)]
 mod jschema;
