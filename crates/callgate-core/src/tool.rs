@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callgate_schema::{Json, ParamSpec, SchemaError, Str, SubsetSchema, ValueSpec, Violations};
+use callgate_schema::spec;
 use callgate_session::{Content, UserMessage};
 use futures_util::future::BoxFuture;
 
@@ -313,11 +314,19 @@ impl OutputSchema {
     }
 }
 
-impl From<ValueSpec> for OutputSchema {
-    fn from(spec: ValueSpec) -> Self {
-        Self(OutputSchemaRepr::Subset(spec.compile()))
-    }
+macro_rules! output_schema_from_specs {
+    ($($spec:ty),*) => {$(
+        impl From<$spec> for OutputSchema {
+            fn from(spec: $spec) -> Self {
+                Self(OutputSchemaRepr::Subset(ValueSpec::from(spec).compile()))
+            }
+        }
+    )*};
 }
+
+output_schema_from_specs!(
+    ValueSpec, spec::ScalarSpec, spec::ArraySpec, spec::ObjectSpec, spec::JsonSpec, spec::OneOfSpec
+);
 
 impl From<SubsetSchema> for OutputSchema {
     fn from(schema: SubsetSchema) -> Self {

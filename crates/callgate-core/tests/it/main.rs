@@ -1,7 +1,9 @@
 //! The behaviour of the registry and the pipeline, through the public API.
 
+mod cancel;
 mod four_ways;
 mod lane;
 mod pipeline;
+mod scheduler;
 mod stress;
 mod support;
