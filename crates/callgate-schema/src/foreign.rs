@@ -3,6 +3,7 @@
 //! They may use the whole of JSON Schema, and they may be hostile: references are followed inside
 //! the document only, and the work on one schema is bounded.
 
+mod keywords;
 mod read;
 mod reference;
 
@@ -11,6 +12,7 @@ use std::fmt;
 
 use crate::json::Json;
 use crate::shape::Shapes;
+use crate::text;
 
 pub(crate) use read::read;
 
@@ -57,53 +59,50 @@ impl Error for SchemaLimit {}
 /// assert_eq!(foreign::check_limits(&json!({ "type": "string", "format": "uri" })), Ok(()));
 /// ```
 pub fn check_limits(schema: &Json) -> Result<(), SchemaLimit> {
-    let mut bytes = 0;
     let mut nodes = 0;
+    let mut bytes_at_most = 0;
     let mut open = vec![(schema, 0)];
     while let Some((value, depth)) = open.pop() {
         nodes += 1;
-        bytes += own_bytes(value);
-        let children: &mut dyn Iterator<Item = &Json> = match value {
-            Json::Array(items) => &mut items.iter(),
-            Json::Object(members) => &mut members.iter().map(|(_, member)| member),
-            _ => continue,
-        };
-        if depth == MOST_DEPTH {
+        bytes_at_most += own_bytes_at_most(value);
+        if depth == MOST_DEPTH && matches!(value, Json::Array(_) | Json::Object(_)) {
             return Err(SchemaLimit::Depth);
         }
-        open.extend(children.map(|child| (child, depth + 1)));
+        match value {
+            Json::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
+            Json::Object(members) => {
+                open.extend(members.values().map(|member| (member, depth + 1)));
+            }
+            _ => {}
+        }
         if nodes + open.len() > MOST_NODES {
             return Err(SchemaLimit::Nodes);
         }
-        if bytes > MOST_BYTES {
-            return Err(SchemaLimit::Bytes);
-        }
     }
-    if bytes > MOST_BYTES { Err(SchemaLimit::Bytes) } else { Ok(()) }
+    if bytes_at_most > MOST_BYTES && text::displayed_bytes(schema) > MOST_BYTES {
+        return Err(SchemaLimit::Bytes);
+    }
+    Ok(())
 }
 
-/// The bytes a value adds to the compact text, without the values in it.
-fn own_bytes(value: &Json) -> usize {
+/// No less than what a value adds to the compact text, the values in it left out.
+fn own_bytes_at_most(value: &Json) -> usize {
     match value {
-        Json::Null | Json::Bool(true) => 4,
-        Json::Bool(false) => 5,
-        Json::Number(number) => number.to_string().len(),
-        Json::String(text) => string_bytes(text),
-        Json::Array(items) => 1 + items.len().max(1),
+        Json::String(text) => string_bytes_at_most(text),
         Json::Object(members) => {
-            let names: usize = members.iter().map(|(name, _)| string_bytes(name) + 1).sum();
-            1 + members.len().max(1) + names
+            2 + members.keys().map(|name| string_bytes_at_most(name) + 2).sum::<usize>()
         }
+        Json::Array(items) => 2 + items.len(),
+        Json::Null | Json::Bool(_) | Json::Number(_) => MOST_SCALAR_BYTES,
     }
 }
 
-fn string_bytes(text: &str) -> usize {
-    let escapes = text.bytes().map(|byte| match byte {
-        b'"' | b'\\' | 0x08 | b'\t' | b'\n' | 0x0c | b'\r' => 1,
-        0..0x20 => 5,
-        _ => 0,
-    });
-    2 + text.len() + escapes.sum::<usize>()
+/// The longest number is a double without exponent, with sign and fraction.
+const MOST_SCALAR_BYTES: usize = 32;
+
+/// A control character takes six bytes.
+fn string_bytes_at_most(text: &str) -> usize {
+    2 + 6 * text.len()
 }
 
 /// The references of a schema that lead nowhere: outside the document, to nothing, or only back to

@@ -83,16 +83,23 @@ pub fn strict_declarations(tools: &[SdkTool<'_>]) -> String {
     declared_as(tools, Reading::Strict)
 }
 
-const ERROR_CLASS: &str = "class ToolCallError(Exception):\n    toolName: str\n\n";
+/// What a tool takes up in the text, about.
+const BYTES_PER_TOOL: usize = 1_792;
+
+const ERROR_CLASS: &str = "\n\nclass ToolCallError(Exception):\n    toolName: str\n\n";
 
 fn declared_as(tools: &[SdkTool<'_>], reading: Reading) -> String {
     let tools = sorted(tools);
     let mut renderer = Renderer::new(reading);
+    renderer.printer.classes.reserve(BYTES_PER_TOOL * (tools.len() + 1));
+    renderer.printer.classes.push_str(ERROR_CLASS);
     renderer.printer.imports.add(Import::Protocol);
     let protocol = renderer.protocol(&tools);
     let imports = renderer.printer.imports.line();
-    let classes = &renderer.printer.classes;
-    [&imports, "\n\n", ERROR_CLASS, classes, &protocol, "\ntools: Tools"].concat()
+    let mut out = renderer.printer.classes;
+    out.extend([&protocol, "\ntools: Tools"]);
+    out.insert_str(0, &imports);
+    out
 }
 
 /// The declaration of one tool, for a model that asked for its signature: its classes, and its

@@ -301,9 +301,9 @@ impl<'a> Doc<'a> {
     }
 }
 
-/// Whether a schema node has keywords that are noted in documentation.
-pub(crate) fn has_notes(node: &Object) -> bool {
-    node.iter().any(|(keyword, _)| note_rank(keyword).is_some())
+/// Whether a keyword is noted in documentation.
+pub(crate) fn is_noted(keyword: &str) -> bool {
+    note_rank(keyword).is_some()
 }
 
 /// The keywords of a schema node that are noted in documentation, in the order they stand there.

@@ -1,6 +1,6 @@
 //! Small pieces of text that both languages print: string literals, numbers, documentation.
 
-use std::fmt::{Display, Write as _};
+use std::fmt::{self, Display, Write as _};
 
 /// Appends `text` as a JSON string literal, which is a TypeScript and a Python literal too.
 ///
@@ -45,6 +45,21 @@ fn push_hex(out: &mut String, prefix: &str, code: u32) {
 pub(crate) fn push_display(out: &mut String, value: impl Display) {
     let written = write!(out, "{value}");
     debug_assert!(written.is_ok(), "writing to a string cannot fail");
+}
+
+/// How long what a value displays is.
+pub(crate) fn displayed_bytes(value: impl Display) -> usize {
+    struct Length(usize);
+    impl fmt::Write for Length {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 += text.len();
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    let written = write!(length, "{value}");
+    debug_assert!(written.is_ok(), "counting cannot fail");
+    length.0
 }
 
 /// Appends `text` as the inside of a one-line TypeScript comment.

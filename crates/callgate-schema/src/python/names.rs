@@ -8,50 +8,6 @@ use unicode_normalization::{UnicodeNormalization, is_nfkc};
 /// What a name may have before a suffix tells it from others, in UTF-16 units.
 const LONGEST_BASE: usize = 120;
 
-/// Words that cannot be a name.
-const KEYWORDS: [&str; 36] = [
-    "False",
-    "None",
-    "True",
-    "__debug__",
-    "and",
-    "as",
-    "assert",
-    "async",
-    "await",
-    "break",
-    "class",
-    "continue",
-    "def",
-    "del",
-    "elif",
-    "else",
-    "except",
-    "finally",
-    "for",
-    "from",
-    "global",
-    "if",
-    "import",
-    "in",
-    "is",
-    "lambda",
-    "nonlocal",
-    "not",
-    "or",
-    "pass",
-    "raise",
-    "return",
-    "try",
-    "while",
-    "with",
-    "yield",
-];
-
-/// Names that annotations use: a method of that name would hide them from the methods below it.
-const ANNOTATION_NAMES: [&str; 9] =
-    ["Any", "Literal", "Never", "bool", "dict", "float", "int", "list", "str"];
-
 /// Whether a class can have a field of that name.
 pub(super) fn is_field(name: &str) -> bool {
     let mangled = name.starts_with("__") && !name.ends_with("__");
@@ -63,18 +19,64 @@ pub(super) fn is_attribute(name: &str) -> bool {
     is_name(name) && !name.starts_with('_')
 }
 
-/// Whether a method of that name would hide a built-in or imported name from annotations.
+/// Whether a method of that name would hide what annotations use from the methods below it.
 pub(super) fn hides_annotation(name: &str) -> bool {
-    ANNOTATION_NAMES.contains(&name)
+    matches!(name, "Any" | "Literal" | "Never" | "bool" | "dict" | "float" | "int" | "list" | "str")
 }
 
 /// Whether it is an identifier that Python reads as it is written.
 fn is_name(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next().is_some_and(|first| first == '_' || is_xid_start(first))
-        && chars.all(is_xid_continue)
-        && KEYWORDS.binary_search(&name).is_err()
-        && (name.is_ascii() || is_nfkc(name))
+    let is_identifier = if name.is_ascii() {
+        !name.starts_with(|first: char| first.is_ascii_digit())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    } else {
+        name.starts_with(|first| first == '_' || is_xid_start(first))
+            && name.chars().all(is_xid_continue)
+            && is_nfkc(name)
+    };
+    is_identifier && !name.is_empty() && !is_keyword(name)
+}
+
+fn is_keyword(name: &str) -> bool {
+    matches!(
+        name,
+        "False"
+            | "None"
+            | "True"
+            | "__debug__"
+            | "and"
+            | "as"
+            | "assert"
+            | "async"
+            | "await"
+            | "break"
+            | "class"
+            | "continue"
+            | "def"
+            | "del"
+            | "elif"
+            | "else"
+            | "except"
+            | "finally"
+            | "for"
+            | "from"
+            | "global"
+            | "if"
+            | "import"
+            | "in"
+            | "is"
+            | "lambda"
+            | "nonlocal"
+            | "not"
+            | "or"
+            | "pass"
+            | "raise"
+            | "return"
+            | "try"
+            | "while"
+            | "with"
+            | "yield"
+    )
 }
 
 /// The names of the classes of one SDK.

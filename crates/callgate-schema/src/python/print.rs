@@ -14,7 +14,7 @@ const MOST_BRACKETS: usize = 180;
 pub(super) struct Printer<'a> {
     pub(super) imports: Imports,
     pub(super) names: ClassNames,
-    /// The classes, each with a blank line behind it.
+    /// What stands in front of the protocol: the classes, each with a blank line behind it.
     pub(super) classes: String,
     /// Constructs whose end is not printed yet, outermost first.
     open: Vec<Open<'a>>,
