@@ -109,7 +109,8 @@ impl Approvals {
             return Ok(None);
         }
         record_policy(session, policy, None)?;
-        let text = format!("The approval policy changed from `{old}` to `{policy}`. {}", meaning(policy));
+        let text =
+            format!("The approval policy changed from `{old}` to `{policy}`. {}", meaning(policy));
         Ok(Some(UserMessage::new(Source::plugin(PLUGIN), [Content::text(text)])))
     }
 
@@ -143,10 +144,7 @@ impl Approvals {
 }
 
 impl Approver for Approvals {
-    fn approve(
-        &self,
-        request: ApprovalRequest,
-    ) -> BoxFuture<'static, Result<Approval, HookError>> {
+    fn approve(&self, request: ApprovalRequest) -> BoxFuture<'static, Result<Approval, HookError>> {
         Box::pin(self.clone().settle(request))
     }
 }

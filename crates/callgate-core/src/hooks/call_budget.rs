@@ -74,7 +74,9 @@ impl CallBudget {
         };
         let limit = self.limit;
         let calls = if limit == 1 { "call" } else { "calls" };
-        let reason = format!("the budget for {what} is used up: {limit} {calls} allowed, {limit} made; go on without");
+        let reason = format!(
+            "the budget for {what} is used up: {limit} {calls} allowed, {limit} made; go on without"
+        );
         Denial::new(reason).by_rule("call-budget")
     }
 }

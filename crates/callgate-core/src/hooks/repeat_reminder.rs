@@ -150,13 +150,10 @@ impl RepeatReminder {
     }
 
     fn preview(&self, arguments: &Json) -> String {
-        let mut text = arguments.canonical();
-        if let Some((end, _)) = text.char_indices().nth(self.preview_chars) {
-            let missing = text[end..].chars().count();
-            text.truncate(end);
-            text.push_str(&format!("… ({missing} more characters)"));
-        }
-        text
+        let text = arguments.canonical();
+        let Some((end, _)) = text.char_indices().nth(self.preview_chars) else { return text };
+        let (shown, hidden) = text.split_at(end);
+        format!("{shown}… ({} more characters)", hidden.chars().count())
     }
 }
 

@@ -125,10 +125,7 @@ impl Plugin for Retry {
 /// Whether it is a failure that another attempt may not meet.
 fn may_pass(executed: &Executed) -> bool {
     let class = executed.error().map(crate::error::ToolError::class);
-    matches!(
-        class,
-        Some(FailureClass::Failed | FailureClass::Unavailable | FailureClass::TimedOut)
-    )
+    matches!(class, Some(FailureClass::Failed | FailureClass::Unavailable | FailureClass::TimedOut))
 }
 
 /// Pauses; answers whether the call should go on afterwards.

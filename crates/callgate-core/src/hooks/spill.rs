@@ -122,7 +122,12 @@ impl Spill {
     }
 
     /// What takes the place of a content that is too long, if it can be saved.
-    async fn replace(&self, call: &Call, content: &[Content], from: From) -> Option<Arc<[Content]>> {
+    async fn replace(
+        &self,
+        call: &Call,
+        content: &[Content],
+        from: From,
+    ) -> Option<Arc<[Content]>> {
         let limit = self.max_inline_bytes?;
         let text = plain_text(content)?;
         if text.len() <= limit {
@@ -142,7 +147,8 @@ impl Spill {
     async fn save(&self, text: SpillText) -> Option<Spilled> {
         let (tool, call_id) = (text.tool.clone(), text.call_id.clone());
         let saving = AssertUnwindSafe(async { self.store.save(text).await }).catch_unwind();
-        let saved = saving.await.unwrap_or_else(|panic| Err(from_panic("the spill store", &*panic)));
+        let saved =
+            saving.await.unwrap_or_else(|panic| Err(from_panic("the spill store", &*panic)));
         saved
             .inspect_err(|error| {
                 tracing::warn!(tool = %tool, call = %call_id, %error, "oversized text was not saved");

@@ -74,8 +74,11 @@ async fn run_within(
     if let Either::Left((executed, _)) = select(running.as_mut(), timer).await {
         return executed;
     }
-    let message =
-        format!("`{}` used up its time budget of {} ms and was stopped", call.name(), millis(budget));
+    let message = format!(
+        "`{}` used up its time budget of {} ms and was stopped",
+        call.name(),
+        millis(budget)
+    );
     let is_ours = signal.cancel(Cause::new(Cause::TIMEOUT, &*message));
     // A body that was started is never abandoned, however late it is.
     let executed = running.await?;
