@@ -4,6 +4,8 @@ mod cancel;
 mod four_ways;
 mod lane;
 mod pipeline;
+mod prompt;
+mod registry;
 mod scheduler;
 mod stress;
 mod support;
