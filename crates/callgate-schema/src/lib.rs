@@ -1,5 +1,6 @@
 //! JSON values, schemas and generated type text for callgate.
 
+pub mod derive;
 pub mod foreign;
 pub mod json;
 mod names;
@@ -14,6 +15,7 @@ mod trail;
 pub mod typescript;
 pub mod violation;
 
+pub use derive::{lower_output, lower_parameters};
 pub use json::{
     Array, DecodeError, Json, JsonPath, Kind, Number, Object, ObjectBuilder, ParseError,
     ParseErrorKind, ParseOptions, Step, Str, ValueError, ValueErrorKind,
