@@ -86,6 +86,11 @@ impl LogFile {
     ) -> Result<(Self, Stored), SessionError> {
         let io = |error| SessionError::io(path, &error);
         let file = OpenOptions::new().append(true).read(true).open(path).map_err(io)?;
+        if !file.metadata().map_err(io)?.is_file() {
+            let message =
+                format!("`{}` is not a file, so it cannot be a session log", path.display());
+            return Err(SessionError::new(SessionErrorKind::Unreadable, message));
+        }
         lock(&file, path)?;
         let stored =
             Stored::read(&file, keep_bytes).map_err(|error| SessionError::read(path, &error))?;
@@ -110,7 +115,7 @@ impl LogFile {
     /// Moves what lies behind the last complete line into a file beside the log.
     fn cut_tail(&mut self, path: &Path) -> io::Result<Option<TornTail>> {
         let offset = self.length;
-        let length = self.file.metadata()?.len() - offset;
+        let length = self.file.metadata()?.len().saturating_sub(offset);
         if length == 0 {
             return Ok(None);
         }

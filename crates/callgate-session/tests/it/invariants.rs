@@ -167,6 +167,9 @@ fn only_a_requested_call_can_have_the_result_that_it_was_not_started() {
         requested(vec![call(1, "a"), lost("a")]),
         "the result of `a` must cite its `tool/call` (event 3)"
     );
+    let answered =
+        vec![call(1, "a"), result(1, "a", 3), call(1, "a"), result(1, "a", 5), lost("a")];
+    assert_eq!(requested(answered), "no call `a` of this step waits for a result");
     assert_eq!(requested(vec![lost("b")]), "no call `b` of this step waits for a result");
     let unknown = Draft::new(failed(1, "a", "TOOL_OUTCOME_UNKNOWN"));
     assert_eq!(requested(vec![unknown]), "no call `a` of this step waits for a result");

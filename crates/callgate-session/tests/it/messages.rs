@@ -90,6 +90,11 @@ fn a_result_message_that_is_not_exactly_that_is_refused() {
         json!({ "role": "user", "source": source(), "content": [block(), block()] }),
         "`data.message.content` must be a list of exactly one tool-result block",
     );
+    let text = json!({ "type": "text", "toolCallId": "c", "content": [], "isError": false });
+    check(
+        json!({ "role": "user", "source": source(), "content": [text] }),
+        "`data.message.content.type` must be `tool-result`, not `text`",
+    );
     check(
         json!({ "role": "user", "source": source(), "content": [{ "type": "text", "text": "x" }] }),
         "`data.message.content.text` is not a known member; the log may come from a newer version of callgate",
@@ -175,6 +180,58 @@ fn content_blocks_have_one_exact_form_and_keep_what_they_do_not_know() {
     let picture = Content::from_json(&json!({ "type": "image", "url": "http://a" }));
     assert_eq!((picture.as_text(), picture.kind(), picture.is_image()), (None, "image", true));
     assert_eq!(Content::from_json(&json!(7)).kind(), "unknown");
+}
+
+#[test]
+fn sources_have_one_exact_form_and_keep_what_they_do_not_know() {
+    let plugin = |form: Option<&str>, summary: Option<&str>| Source::Plugin {
+        plugin: "p".into(),
+        form: form.map(Into::into),
+        summary: summary.map(Into::into),
+    };
+    let cases = [
+        (json!({ "kind": "user" }), Source::User),
+        (json!({ "kind": "tool", "callId": "c" }), Source::Tool { call_id: "c".into() }),
+        (json!({ "kind": "plugin", "plugin": "p" }), plugin(None, None)),
+        (
+            json!({ "kind": "plugin", "plugin": "p", "form": "notice" }),
+            plugin(Some("notice"), None),
+        ),
+        (json!({ "kind": "plugin", "plugin": "p", "summary": "s" }), plugin(None, Some("s"))),
+    ];
+    for (json, source) in cases {
+        assert_eq!(Source::from_json(&json), source);
+        check_source(&json);
+    }
+    let verbatim = [
+        json!({ "kind": "user", "name": "me" }),
+        json!({ "kind": "tool", "callId": "c", "n": 1 }),
+        json!({ "kind": "tool", "callId": 1 }),
+        json!({ "kind": "plugin", "plugin": "p", "n": 1 }),
+        json!({ "kind": "plugin" }),
+        json!({ "kind": "mail" }),
+        json!("user"),
+    ];
+    for json in verbatim {
+        assert_eq!(Source::from_json(&json), Source::Other(json.clone()));
+        check_source(&json);
+    }
+}
+
+/// A message keeps its id, its source and its content in the log.
+fn check_source(source: &Json) {
+    let message = UserMessage::new(Source::from_json(source), ["x".into()]).with_id("m");
+    let event = Event::new(0, 1, message);
+    let data = json!({
+        "id": "m",
+        "role": "user",
+        "source": source.clone(),
+        "content": [{ "type": "text", "text": "x" }],
+    });
+    let line =
+        json!({ "type": "user/message", "seq": 0, "time": 1, "data": data, "surfaceOp": "append" });
+    assert_eq!(event.to_string(), line.to_string());
+    assert_eq!(Event::from_json(&line).unwrap(), event);
 }
 
 /// An event that is not on the surface.

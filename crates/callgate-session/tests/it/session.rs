@@ -7,14 +7,14 @@ use std::thread;
 
 use callgate_schema::json;
 use callgate_session::{
-    AppendError, ApprovalMode, ApprovalPolicy, Check, Draft, EndSeed, Event, LogChecker,
+    AppendError, ApprovalMode, ApprovalPolicy, Check, Draft, EndSeed, Event, EventBody, LogChecker,
     NOT_STARTED, OUTCOME_UNKNOWN, Position, Session, SessionErrorKind, SurfaceOp, TurnStart,
     Violation, repair,
 };
 
 use crate::logs::{
-    answer, asked, call, header, lines, log, options, other, result, sample, session, step_end,
-    step_start, sub_end, sub_start, turn_end, turn_start, user,
+    answer, asked, call, failed, header, lines, log, options, other, result, sample, session,
+    step_end, step_start, sub_end, sub_start, turn_end, turn_start, user,
 };
 
 /// Runs a closure as a check.
@@ -346,6 +346,35 @@ fn repair_answers_the_calls_of_a_gateway_which_no_model_requested() {
     let text =
         added([turn_start(1), step_start(1, 1), call(1, "b"), call(1, "a"), result(1, "a", 3)]);
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn repair_tells_calls_of_one_id_apart_by_what_their_results_cite() {
+    // SESSION-15
+    let events = log([
+        turn_start(1),
+        step_start(1, 1),
+        answer(1, "", &["a", "a", "b", "a"]),
+        call(1, "a"),
+        call(1, "a"),
+        result(1, "a", 4),
+        failed(1, "b", NOT_STARTED).into(),
+    ]);
+    LogChecker::check_all(&events).unwrap();
+    let kinds = repair(&events).into_iter().map(|event| match event.body {
+        EventBody::ToolResult(result) => {
+            (result.error.unwrap().code.to_string(), event.source_event_seqs)
+        }
+        body => (body.kind().to_owned(), None),
+    });
+    let expected = [
+        (OUTCOME_UNKNOWN, Some([3].into())),
+        (NOT_STARTED, None),
+        ("step/end", None),
+        ("turn/end", None),
+    ];
+    let expected = expected.map(|(code, cited)| (code.to_owned(), cited));
+    assert_eq!(kinds.collect::<Vec<_>>(), expected);
 }
 
 #[test]

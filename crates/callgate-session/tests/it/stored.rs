@@ -128,6 +128,16 @@ fn a_log_that_exists_is_not_overwritten_and_one_that_does_not_is_not_opened() {
     assert_eq!((error.kind(), error.code()), (SessionErrorKind::NotFound, "SESSION_NOT_FOUND"));
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_not_a_file_is_no_log_and_is_not_waited_for() {
+    let folder = Folder::new();
+    let pipe = folder.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert_eq!(Session::open(&pipe).unwrap_err().kind(), SessionErrorKind::Unreadable);
+    assert_eq!(Session::open(folder.path("")).unwrap_err().kind(), SessionErrorKind::Io);
+}
+
 #[test]
 fn one_session_at_a_time_writes_to_a_file() {
     let folder = Folder::new();
@@ -395,7 +405,9 @@ fn a_value_that_no_reader_would_accept_is_refused_before_it_is_written() {
     let session = options().create(&path, header("s-1")).unwrap();
     let error = session.append(other("vendor/tree", deep)).unwrap_err();
     assert!(matches!(error, AppendError::TooDeep));
-    session.append(other("vendor/text", json!("[[[\"]]]\\".repeat(10_000)))).unwrap();
+    // Brackets in a string do not count, wherever it ends.
+    let text = format!("\"{}\\\"{}", "[".repeat(10_000), "{".repeat(10_000));
+    session.append(other("vendor/text", json!(text))).unwrap();
     assert_eq!(session.len(), 1);
     drop(session);
     assert_eq!(Session::open(&path).unwrap().len(), 1);
@@ -430,7 +442,13 @@ fn a_session_can_keep_the_newest_events_only_and_the_file_has_the_rest() {
 }
 
 #[test]
-fn an_opened_log_with_an_open_turn_is_repaired_from_memory_limits_independently() {
+fn a_session_in_memory_keeps_everything() {
+    let session = options().keep_bytes(1).from_events(header("s-1"), sample()).unwrap();
+    assert_eq!(session.events()[..sample().len()], sample());
+}
+
+#[test]
+fn an_opened_log_with_an_open_turn_is_repaired_whatever_is_kept_in_memory() {
     let folder = Folder::new();
     let events = log([turn_start(1), step_start(1, 1), call(1, "c1"), user("x")]);
     let path = folder.file(&stored(&events));
