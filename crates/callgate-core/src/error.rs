@@ -5,7 +5,8 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-use callgate_schema::{Str, Violations};
+use callgate_schema::{Json, Str, Violations};
+use callgate_session::Content;
 
 /// What went wrong when the runtime was built or something was registered: for the host programmer.
 ///
@@ -173,6 +174,14 @@ pub struct ToolError {
     message: Arc<str>,
     info: Option<ErrorInfo>,
     source: Option<Source>,
+    attached: Option<Arc<Attached>>,
+}
+
+/// What comes with a failure that was made elsewhere.
+#[derive(Clone, Debug)]
+struct Attached {
+    content: Arc<[Content]>,
+    raw: Option<Json>,
 }
 
 /// What a hook fails with: the same as a tool.
@@ -196,7 +205,7 @@ impl ToolError {
     /// A failure of the given class, without a code.
     #[cold]
     pub fn of(class: FailureClass, message: impl Into<Arc<str>>) -> Self {
-        Self { class, message: message.into(), info: None, source: None }
+        Self { class, message: message.into(), info: None, source: None, attached: None }
     }
 
     #[cold]
@@ -241,6 +250,45 @@ impl ToolError {
     pub fn with_source(mut self, source: impl StdError + Send + Sync + 'static) -> Self {
         self.source = Some(Arc::new(source));
         self
+    }
+
+    /// What the model reads of it, where that is more than the message: blocks that came from
+    /// elsewhere, such as those of an MCP server.
+    ///
+    /// ```
+    /// use callgate_core::ToolError;
+    /// use callgate_session::Content;
+    /// let error = ToolError::failed("quota used up").with_content([Content::text("quota used up")]);
+    /// assert_eq!(error.message(), "quota used up");
+    /// ```
+    #[must_use]
+    pub fn with_content(mut self, content: impl IntoIterator<Item = Content>) -> Self {
+        let content = content.into_iter().collect();
+        let raw = self.attached.and_then(|attached| attached.raw.clone());
+        self.attached = Some(Arc::new(Attached { content, raw }));
+        self
+    }
+
+    /// The failed result as whoever made it sent it, for those who pass results on; see
+    /// [`CallResult::raw`](crate::CallResult::raw). It belongs to [content](Self::with_content)
+    /// and is forgotten without.
+    #[must_use]
+    pub fn with_raw(mut self, raw: Json) -> Self {
+        let attach = |attached: Arc<Attached>| {
+            Arc::new(Attached { content: attached.content.clone(), raw: Some(raw) })
+        };
+        self.attached = self.attached.map(attach);
+        self
+    }
+
+    /// Content and raw form, if it came with them.
+    pub(crate) fn attached(&self) -> Option<(Arc<[Content]>, Option<Json>)> {
+        self.attached.as_ref().map(|attached| (attached.content.clone(), attached.raw.clone()))
+    }
+
+    /// Forgets content and raw form: a hook put something in their place.
+    pub(crate) fn detach(&mut self) {
+        self.attached = None;
     }
 
     /// What kind of failure it is.

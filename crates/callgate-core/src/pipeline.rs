@@ -305,7 +305,7 @@ impl Run {
     fn obey(&self, mut draft: Draft, mut decision: PostDecision) -> Result<Draft, ToolError> {
         match decision.verdict {
             Verdict::Accept => {}
-            Verdict::ReplaceContent(content) => draft.content = content,
+            Verdict::ReplaceContent(content) => draft.replace_content(content),
             Verdict::ReplaceValue(_) if !draft.is_success() => {
                 let message = "a post-execute hook replaced the value of a failed call; failures have none";
                 return Err(ToolError::failed(message));
@@ -347,7 +347,7 @@ impl Run {
                 Ok(None) => {}
                 Ok(Some(content)) => {
                     let mut draft = result.into_draft();
-                    draft.content = content.into();
+                    draft.replace_content(content.into());
                     result = draft.freeze();
                 }
                 Err(panic) => {
@@ -502,7 +502,7 @@ fn normalize(tool: &Tool, call: &Call, returned: Returned) -> Result<Draft, Tool
         let message = format!("the output of `{}` is invalid: {what}", tool.name);
         ToolError::known(FailureClass::InvalidOutput, "ToolOutputError", codes::INVALID_TOOL_OUTPUT, message)
     };
-    let Returned { value, content } = returned;
+    let Returned { value, content, raw } = returned;
     let violations = tool.output.violations(&value);
     if !violations.is_empty() {
         return Err(invalid(&violations.to_string()));
@@ -522,7 +522,7 @@ fn normalize(tool: &Tool, call: &Call, returned: Returned) -> Result<Draft, Tool
     } else {
         None
     };
-    Ok(Draft::success(value, content.into(), meta))
+    Ok(Draft { raw, ..Draft::success(value, content.into(), meta) })
 }
 
 /// The texts of the feedback, or what kind of block stands there.

@@ -21,6 +21,7 @@ pub(crate) struct Draft {
     pub(crate) outcome: Outcome,
     pub(crate) content: Arc<[Content]>,
     pub(crate) meta: Option<Json>,
+    pub(crate) raw: Option<Json>,
     pub(crate) contexts: Vec<UserMessage>,
     pub(crate) concludes_turn: bool,
 }
@@ -41,6 +42,7 @@ impl Draft {
             outcome: Outcome::Success(value),
             content,
             meta,
+            raw: None,
             contexts: Vec::new(),
             concludes_turn: false,
         }
@@ -48,8 +50,13 @@ impl Draft {
 
     #[cold]
     pub(crate) fn failure(error: ToolError) -> Self {
-        let content = [Content::text(format!("Error: {}", error.message()))];
-        Self::failure_with(error, content.into())
+        match error.attached() {
+            Some((content, raw)) => Self { raw, ..Self::failure_with(error, content) },
+            None => {
+                let content = [Content::text(format!("Error: {}", error.message()))];
+                Self::failure_with(error, content.into())
+            }
+        }
     }
 
     #[cold]
@@ -58,8 +65,18 @@ impl Draft {
             outcome: Outcome::Failure(error),
             content,
             meta: None,
+            raw: None,
             contexts: Vec::new(),
             concludes_turn: false,
+        }
+    }
+
+    /// Puts other content in the place of the tool's own, of which nothing is left then.
+    pub(crate) fn replace_content(&mut self, content: Arc<[Content]>) {
+        self.content = content;
+        self.raw = None;
+        if let Outcome::Failure(error) = &mut self.outcome {
+            error.detach();
         }
     }
 
@@ -115,6 +132,15 @@ impl CallResult {
         self.0.meta.as_ref()
     }
 
+    /// The result as whoever made it sent it, for those who pass results on: what an MCP server
+    /// answered, members that this library does not know included.
+    ///
+    /// Only there if the tool gave it, and gone as soon as a hook puts another value or other
+    /// content in the place of the tool's own.
+    pub fn raw(&self) -> Option<&Json> {
+        self.0.raw.as_ref()
+    }
+
     /// User-role messages that come with the result, in order. The loop gives them to the model
     /// after the tool results of the step.
     pub fn additional_contexts(&self) -> &[UserMessage] {
@@ -144,6 +170,7 @@ impl fmt::Debug for CallResult {
             .field("outcome", &draft.outcome)
             .field("content", &draft.content)
             .field("meta", &draft.meta)
+            .field("raw", &draft.raw)
             .field("additional_contexts", &draft.contexts)
             .field("concludes_turn", &draft.concludes_turn)
             .finish()

@@ -420,19 +420,27 @@ impl fmt::Debug for OutputSchema {
 pub struct Returned {
     pub(crate) value: Json,
     pub(crate) content: Option<Vec<Content>>,
+    pub(crate) raw: Option<Json>,
 }
 
 impl Returned {
     /// A value whose content is not a projection of it, because it came from elsewhere (an MCP
     /// server's blocks). If a hook replaces the value, the tool's `render` makes new content.
     pub fn with_content(value: Json, content: Vec<Content>) -> Self {
-        Self { value, content: Some(content) }
+        Self { value, content: Some(content), raw: None }
+    }
+
+    /// The result as it came from elsewhere, for those who pass results on; see
+    /// [`CallResult::raw`].
+    #[must_use]
+    pub fn with_raw(self, raw: Json) -> Self {
+        Self { raw: Some(raw), ..self }
     }
 }
 
 impl From<Json> for Returned {
     fn from(value: Json) -> Self {
-        Self { value, content: None }
+        Self { value, content: None, raw: None }
     }
 }
 

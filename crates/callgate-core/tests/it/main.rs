@@ -3,6 +3,7 @@
 mod cancel;
 mod four_ways;
 mod lane;
+mod passing_on;
 mod pipeline;
 mod prompt;
 mod registry;
