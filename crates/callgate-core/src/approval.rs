@@ -79,10 +79,7 @@ pub trait Approver: Send + Sync + 'static {
     /// # Errors
     ///
     /// If the question cannot be dealt with at all; then the call fails.
-    fn approve(
-        &self,
-        request: ApprovalRequest,
-    ) -> BoxFuture<'static, Result<Approval, HookError>>;
+    fn approve(&self, request: ApprovalRequest) -> BoxFuture<'static, Result<Approval, HookError>>;
 }
 
 impl fmt::Debug for dyn Approver {

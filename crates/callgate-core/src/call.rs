@@ -100,12 +100,7 @@ impl CallInput {
         Self::with_arguments(id.into(), name.into(), arguments.map_err(Str::from), None)
     }
 
-    fn with_arguments(
-        id: Str,
-        name: Str,
-        arguments: Result<Json, Str>,
-        text: Option<Str>,
-    ) -> Self {
+    fn with_arguments(id: Str, name: Str, arguments: Result<Json, Str>, text: Option<Str>) -> Self {
         Self { id, root_id: None, name, arguments, text, parent: None, signal: None, clock: None }
     }
 

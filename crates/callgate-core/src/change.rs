@@ -10,8 +10,8 @@ use crate::approval::{Approval, ApprovalRequest, Approver};
 use crate::call::Call;
 use crate::error::{Error, HookError};
 use crate::hook::{
-    Approve, Assemble, CodeDispatchLog, Decision, Denial, Execute, Executed, FnHook, Hook, Next, PostDecision,
-    PostExecute, PreExecute, Stage,
+    Approve, Assemble, CodeDispatchLog, Decision, Denial, Execute, Executed, FnHook, Hook, Next,
+    PostDecision, PostExecute, PreExecute, Stage,
 };
 use crate::plugin::Plugin;
 use crate::prompt::{Assembly, ContextEntry, Prompt, Section, Variable};
@@ -327,10 +327,7 @@ impl Layer {
     }
 
     /// Adds work to be waited for when the scope is disposed, before older registrations go.
-    pub fn on_dispose<F>(
-        &self,
-        cleanup: impl FnOnce() -> F + Send + Sync + 'static,
-    ) -> Registration
+    pub fn on_dispose<F>(&self, cleanup: impl FnOnce() -> F + Send + Sync + 'static) -> Registration
     where
         F: Future<Output = ()> + Send + 'static,
     {

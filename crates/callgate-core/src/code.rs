@@ -69,9 +69,7 @@ async fn run(arguments: Json, context: ToolContext) -> Result<Returned, ToolErro
     };
     let run = Lane::run(engine, Str::from(text("code")), context).await?;
     match run.end {
-        ProgramEnd { failure: Some(failure), logs, .. } => {
-            Err(failed(&failure, &logs, &run.tally))
-        }
+        ProgramEnd { failure: Some(failure), logs, .. } => Err(failed(&failure, &logs, &run.tally)),
         ProgramEnd { value, logs, .. } => Ok(envelope(value, logs).into()),
     }
 }

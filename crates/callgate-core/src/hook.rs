@@ -264,7 +264,25 @@ pub trait Hook<S: Stage>: Send + Sync + 'static {
     ) -> BoxFuture<'_, Result<S::Output, HookError>>;
 }
 
-/// An async function as a hook.
+/// An async function as a hook, for places that take a [`Hook`].
+///
+/// ```
+/// use callgate_core::{Decision, Place, ToolRuntime, hook};
+/// # fn main() -> Result<(), callgate_core::Error> {
+/// let runtime = ToolRuntime::builder().build()?;
+/// let outermost = hook::from_fn::<hook::PreExecute, _, _>(|_, next| async move { next.run().await });
+/// runtime.change(|change| change.hook(outermost, Place::First))?;
+/// # Ok(()) }
+/// ```
+pub fn from_fn<S, F, Fut>(hook: F) -> impl Hook<S>
+where
+    S: Stage,
+    F: Fn(S::Subject, Next<S>) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<S::Output, HookError>> + Send + 'static,
+{
+    FnHook(hook)
+}
+
 pub(crate) struct FnHook<F>(pub(crate) F);
 
 impl<S, F, Fut> Hook<S> for FnHook<F>
@@ -313,9 +331,9 @@ impl<S: Stage> Next<S> {
         let subject = self.subject.clone();
         let guarded =
             AssertUnwindSafe(async move { hook.call(subject, inner).await }).catch_unwind();
-        Box::pin(async move {
-            guarded.await.unwrap_or_else(|panic| Err(from_panic(S::NAME, &*panic)))
-        })
+        Box::pin(
+            async move { guarded.await.unwrap_or_else(|panic| Err(from_panic(S::NAME, &*panic))) },
+        )
     }
 }
 

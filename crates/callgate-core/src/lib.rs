@@ -35,7 +35,9 @@ pub use hook::{Decision, Denial, Executed, Hook, Next, PostDecision, Question};
 pub use pipeline::Execution;
 pub use plugin::{Plugin, PluginHandle};
 pub use program::Language;
-pub use prompt::{Assembly, ContextEntry, Prompt, PromptSection, Section, UNLISTED_TOOLS, Variable};
+pub use prompt::{
+    Assembly, ContextEntry, Prompt, PromptSection, Section, UNLISTED_TOOLS, Variable,
+};
 pub use record::{Recorder, SessionStep};
 pub use registry::{Layer, Mode, Registration, RegistrationGuard, ScopeId};
 pub use restriction::Restriction;

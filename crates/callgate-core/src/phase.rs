@@ -45,7 +45,10 @@ impl Parked {
         Self { run: Some(run), home: tokio::runtime::Handle::try_current().ok() }
     }
 
-    #[expect(clippy::expect_used, reason = "a parked call holds its run until it is taken, by value")]
+    #[expect(
+        clippy::expect_used,
+        reason = "a parked call holds its run until it is taken, by value"
+    )]
     fn take(mut self) -> Run {
         self.run.take().expect("the run is there until it is taken")
     }

@@ -122,7 +122,12 @@ impl Run {
             denied => denied,
         };
         if let Some((stage, denial)) = denial {
-            self.log_decision(stage, PolicyVerdict::Deny, denial.rule.as_ref(), Some(&denial.reason))?;
+            self.log_decision(
+                stage,
+                PolicyVerdict::Deny,
+                denial.rule.as_ref(),
+                Some(&denial.reason),
+            )?;
             return Ok(Some(ToolError::of(FailureClass::Denied, denial.reason)));
         }
         let is_cancelled = self.call.signal().is_cancelled();
@@ -139,7 +144,12 @@ impl Run {
 
     async fn ask(&self, question: Question) -> Result<Answer, ToolError> {
         let name = self.call.name();
-        self.log_decision(PolicyStage::Gate, PolicyVerdict::Ask, question.rule.as_ref(), question.reason.as_ref())?;
+        self.log_decision(
+            PolicyStage::Gate,
+            PolicyVerdict::Ask,
+            question.rule.as_ref(),
+            question.reason.as_ref(),
+        )?;
         let approver = self.layer.view().approver.clone();
         let Some(approver) = approver.filter(|_| self.call.scope().is_some()) else {
             let reason = question.reason.unwrap_or_else(|| {
@@ -154,7 +164,8 @@ impl Run {
             signal: self.call.signal().clone(),
         };
         let _pause = self.call.clock().map(crate::program::RunClock::pause);
-        let asking = AssertUnwindSafe(async move { approver.approve(request).await }).catch_unwind();
+        let asking =
+            AssertUnwindSafe(async move { approver.approve(request).await }).catch_unwind();
         let withdrawn = self.call.signal().cancelled();
         // The approver first: it may have something to record when the question is withdrawn.
         let approval = match select(Box::pin(asking), Box::pin(withdrawn)).await {
@@ -165,7 +176,9 @@ impl Run {
         };
         let reason = match approval {
             Approval::AllowedOnce => return Ok(Answer::Granted { rule: question.rule }),
-            Approval::Cancelled if self.call.signal().is_cancelled() => return Ok(Answer::Withdrawn),
+            Approval::Cancelled if self.call.signal().is_cancelled() => {
+                return Ok(Answer::Withdrawn);
+            }
             Approval::Rejected => format!("the request to run `{name}` was rejected"),
             Approval::Cancelled => format!("the question whether to run `{name}` was withdrawn"),
             Approval::Unavailable => format!("nobody could be asked whether to run `{name}`"),
@@ -247,7 +260,7 @@ impl Run {
             && let Outcome::Success(value) = draft.outcome
         {
             let contexts = draft.contexts;
-            draft = normalize(&*self.resolve()?.tool(), &self.call, value.into())?;
+            draft = normalize(self.resolve()?.tool(), &self.call, value.into())?;
             draft.contexts = contexts;
         }
         let mut deferred = {
@@ -307,11 +320,12 @@ impl Run {
             Verdict::Accept => {}
             Verdict::ReplaceContent(content) => draft.replace_content(content),
             Verdict::ReplaceValue(_) if !draft.is_success() => {
-                let message = "a post-execute hook replaced the value of a failed call; failures have none";
+                let message =
+                    "a post-execute hook replaced the value of a failed call; failures have none";
                 return Err(ToolError::failed(message));
             }
             Verdict::ReplaceValue(value) => {
-                let fresh = normalize(&*self.resolve()?.tool(), &self.call, value.into())?;
+                let fresh = normalize(self.resolve()?.tool(), &self.call, value.into())?;
                 draft = Draft {
                     contexts: draft.contexts,
                     concludes_turn: draft.concludes_turn,
@@ -379,7 +393,10 @@ impl Drop for Run {
     fn drop(&mut self) {
         if self.is_started && !matches!(self.progress, Progress::Published) {
             self.progress = Progress::Published;
-            let cause = Cause::new(Cause::DROPPED, "nothing was left to drive the call; its outcome is unknown");
+            let cause = Cause::new(
+                Cause::DROPPED,
+                "nothing was left to drive the call; its outcome is unknown",
+            );
             self.call.signal().cancel(cause);
             self.announce(Draft::failure(aborted(self.call.signal())));
         }
@@ -444,7 +461,10 @@ fn check_arguments(tool: &Tool, call: &Call) -> Result<(), ToolError> {
     if violations.is_empty() {
         return Ok(());
     }
-    Err(ToolError::invalid_arguments(format!("invalid arguments for `{}`: {violations}", tool.name)))
+    Err(ToolError::invalid_arguments(format!(
+        "invalid arguments for `{}`: {violations}",
+        tool.name
+    )))
 }
 
 /// A body that was started. It is driven to its end even if a hook stops polling it.
@@ -500,7 +520,12 @@ async fn drive_unfinished(call: &Call) {
 fn normalize(tool: &Tool, call: &Call, returned: Returned) -> Result<Draft, ToolError> {
     let invalid = |what: &str| {
         let message = format!("the output of `{}` is invalid: {what}", tool.name);
-        ToolError::known(FailureClass::InvalidOutput, "ToolOutputError", codes::INVALID_TOOL_OUTPUT, message)
+        ToolError::known(
+            FailureClass::InvalidOutput,
+            "ToolOutputError",
+            codes::INVALID_TOOL_OUTPUT,
+            message,
+        )
     };
     let Returned { value, content, raw } = returned;
     let violations = tool.output.violations(&value);
@@ -551,7 +576,9 @@ fn unknown_tool(view: &View, call: &Call) -> ToolError {
 
 #[cold]
 fn collapsed(name: &str) -> ToolError {
-    let message = format!("`{name}` cannot be called directly; call `{RUN_CODE}` with a program that awaits `tools[\"{name}\"](…)`");
+    let message = format!(
+        "`{name}` cannot be called directly; call `{RUN_CODE}` with a program that awaits `tools[\"{name}\"](…)`"
+    );
     ToolError::known(FailureClass::UnknownTool, "ToolNotFoundError", codes::UNKNOWN_TOOL, message)
 }
 
@@ -584,16 +611,20 @@ pub(crate) fn log_failed(error: impl fmt::Display) -> ToolError {
 pub(crate) struct Driven<T: Send + 'static> {
     rest: Option<BoxFuture<'static, T>>,
     signal: Signal,
-    /// Where it was first polled; the outer `None` means never.
-    home: Option<Option<tokio::runtime::Handle>>,
+    home: Home,
+}
+
+/// Where a future was first polled.
+enum Home {
+    /// Nowhere yet: dropping it has no effect.
+    Unpolled,
+    /// On this tokio runtime; none if it was polled by something else.
+    Polled(Option<tokio::runtime::Handle>),
 }
 
 impl<T: Send + 'static> Driven<T> {
-    pub(crate) fn new(
-        signal: Signal,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Self {
-        Self { rest: Some(Box::pin(future)), signal, home: None }
+    pub(crate) fn new(signal: Signal, future: impl Future<Output = T> + Send + 'static) -> Self {
+        Self { rest: Some(Box::pin(future)), signal, home: Home::Unpolled }
     }
 }
 
@@ -601,8 +632,8 @@ impl<T: Send + 'static> Future for Driven<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        if self.home.is_none() {
-            self.home = Some(tokio::runtime::Handle::try_current().ok());
+        if matches!(self.home, Home::Unpolled) {
+            self.home = Home::Polled(tokio::runtime::Handle::try_current().ok());
         }
         // Polled again after its end, it stays pending, as a fused future would.
         let Some(rest) = &mut self.rest else { return Poll::Pending };
@@ -616,7 +647,8 @@ impl<T: Send + 'static> Future for Driven<T> {
 
 impl<T: Send + 'static> Drop for Driven<T> {
     fn drop(&mut self) {
-        let (Some(rest), Some(home)) = (self.rest.take(), self.home.take()) else { return };
+        let home = std::mem::replace(&mut self.home, Home::Unpolled);
+        let (Some(rest), Home::Polled(home)) = (self.rest.take(), home) else { return };
         self.signal.cancel(Cause::new(Cause::DROPPED, "the caller stopped waiting for the call"));
         if let Some(home) = home {
             home.spawn(rest);

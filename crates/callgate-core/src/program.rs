@@ -13,7 +13,10 @@ use crate::signal::Signal;
 
 /// The languages a program may be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[expect(clippy::exhaustive_enums, reason = "a new language must be answered wherever one is matched")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "a new language must be answered wherever one is matched"
+)]
 pub enum Language {
     /// TypeScript whose types are erased before it runs.
     TypeScript,

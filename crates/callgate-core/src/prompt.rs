@@ -29,6 +29,7 @@ pub(crate) const CODE_ONLY: &str = "tools:code-only";
 pub(crate) const SDK: &str = "tools:sdk";
 
 type TextFn = dyn Fn(&Assembly) -> String + Send + Sync;
+type ValueFn = dyn Fn(&Assembly) -> Option<String> + Send + Sync;
 
 /// A section of the system text.
 ///
@@ -51,7 +52,7 @@ pub struct Section {
 #[derive(Clone)]
 pub struct Variable {
     pub(crate) name: Str,
-    value: Arc<dyn Fn(&Assembly) -> Option<String> + Send + Sync>,
+    value: Arc<ValueFn>,
 }
 
 /// A piece of run-time context: no part of the system text, given to the model as a message when
@@ -219,8 +220,10 @@ impl Layer {
         let assembly = self.assembly(&view, signal);
         let mut entries: Vec<&ContextEntry> = view.contexts.values().collect();
         entries.sort_by_key(|entry| entry.order);
-        let texts: Result<Vec<String>, Error> =
-            entries.into_iter().map(|entry| compute(&entry.name, &*entry.text, &assembly)).collect();
+        let texts: Result<Vec<String>, Error> = entries
+            .into_iter()
+            .map(|entry| compute(&entry.name, &*entry.text, &assembly))
+            .collect();
         let texts: Vec<String> = texts?.into_iter().filter(|text| !text.is_empty()).collect();
         Ok(texts.join("\n\n"))
     }
@@ -263,8 +266,11 @@ impl Layer {
         let mut rendered = Vec::new();
         for (_, section) in winners {
             let text = compute(&section.name, &*section.text, assembly)?;
-            let text =
-                if section.is_literal { text } else { fill(&section.name, &text, &view.variables, assembly)? };
+            let text = if section.is_literal {
+                text
+            } else {
+                fill(&section.name, &text, &view.variables, assembly)?
+            };
             if !text.is_empty() {
                 rendered.push(Rendered {
                     order: section.order,
@@ -281,10 +287,7 @@ impl Layer {
     fn own_sections(&self, language: Language, mode: Mode) -> [Section; 2] {
         let code_only = if mode == Mode::Code { Dialect::of(language).code_only } else { "" };
         let sdk = self.sdk(language);
-        [
-            Section::text(CODE_ONLY, 99, code_only).literal(),
-            Section::text(SDK, 150, sdk).literal(),
-        ]
+        [Section::text(CODE_ONLY, 99, code_only).literal(), Section::text(SDK, 150, sdk).literal()]
     }
 
     /// The tools of the request in their canonical order.
@@ -364,8 +367,9 @@ fn only_complete(sections: &[Rendered]) -> Result<Option<PromptSection>, Error> 
 }
 
 fn compute(name: &str, text: &TextFn, assembly: &Assembly) -> Result<String, Error> {
-    catch_unwind(AssertUnwindSafe(|| text(assembly)))
-        .map_err(|panic| prompt_error(from_panic(&format!("section `{name}`"), &*panic).to_string()))
+    catch_unwind(AssertUnwindSafe(|| text(assembly))).map_err(|panic| {
+        prompt_error(from_panic(&format!("section `{name}`"), &*panic).to_string())
+    })
 }
 
 /// Replaces `{{name}}`; substituted text is not scanned again. An opening without a later close
@@ -419,7 +423,8 @@ fn value_of(
 pub(crate) fn is_variable_name(name: &str) -> bool {
     let mut letters = name.bytes();
     letters.next().is_some_and(|first| first.is_ascii_lowercase())
-        && letters.all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'_')
+        && letters
+            .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == b'_')
 }
 
 #[cold]

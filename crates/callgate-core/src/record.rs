@@ -71,7 +71,12 @@ impl SessionStep {
     }
 
     /// Records what came of it, citing its `tool/call`.
-    pub(crate) fn result(&self, call: &Event, id: Str, result: &CallResult) -> Result<(), ToolError> {
+    pub(crate) fn result(
+        &self,
+        call: &Event,
+        id: Str,
+        result: &CallResult,
+    ) -> Result<(), ToolError> {
         let info = result.error().and_then(ToolError::info);
         let entry = ToolResult {
             turn: self.turn,

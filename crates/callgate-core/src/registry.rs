@@ -19,7 +19,9 @@ use crate::approval::Approver;
 use crate::call::Call;
 use crate::code::{self, RUN_CODE};
 use crate::error::{Error, ErrorKind, from_panic};
-use crate::hook::{Approve, Assemble, CodeDispatchLog, Denial, Execute, Hook, PostExecute, PreExecute};
+use crate::hook::{
+    Approve, Assemble, CodeDispatchLog, Denial, Execute, Hook, PostExecute, PreExecute,
+};
 use crate::program::ProgramEngine;
 use crate::prompt::{self, ContextEntry, Section, Variable};
 use crate::restriction::Restriction;
@@ -397,8 +399,8 @@ impl State {
         Err(error)
     }
 
-    /// Takes one step and answers its inverse; none if there was nothing to do.
-    #[expect(clippy::type_complexity, reason = "the entry goes back so that it is dropped unlocked")]
+    /// Takes one step and answers its inverse; none if there was nothing to do. What could not be
+    /// added goes back, so that it is dropped without the lock.
     fn step(
         &mut self,
         op: Op,
@@ -438,9 +440,12 @@ impl State {
             Entry::Mode(mode) => check_mode(layer, *mode),
             Entry::Section(section) => check_section(layer, section),
             Entry::Variable(variable) => check_variable(layer, variable),
-            Entry::Context(entry) => check_name(layer, "piece of context", &entry.name, |other| {
-                matches!(other, Entry::Context(other) if other.name == entry.name)
-            }),
+            Entry::Context(entry) => check_name(
+                layer,
+                "piece of context",
+                &entry.name,
+                |other| matches!(other, Entry::Context(other) if other.name == entry.name),
+            ),
             Entry::Session(_) => {
                 check_single(layer, "session", |entry| matches!(entry, Entry::Session(_)))
             }
@@ -448,8 +453,12 @@ impl State {
                 check_single(layer, "approver", |entry| matches!(entry, Entry::Approver(_)))
             }
             Entry::Restriction(restriction) => {
-                let inherited: BTreeSet<&str> =
-                    self.upwards(scope).skip(1).flat_map(LayerData::tools).map(ToolDefinition::name).collect();
+                let inherited: BTreeSet<&str> = self
+                    .upwards(scope)
+                    .skip(1)
+                    .flat_map(LayerData::tools)
+                    .map(ToolDefinition::name)
+                    .collect();
                 restriction.check(&inherited)
             }
             _ => Ok(()),
@@ -482,12 +491,15 @@ fn check_tool(scope: ScopeId, layer: &LayerData, tool: &ToolDefinition) -> Resul
     }
     let name = tool.name();
     if name == RUN_CODE {
-        let message = format!("the name `{RUN_CODE}` is reserved for Code Mode; choose another one");
+        let message =
+            format!("the name `{RUN_CODE}` is reserved for Code Mode; choose another one");
         return Err(Error::new(ErrorKind::ReservedName, message));
     }
     if layer.tools().any(|other| other.name() == name) {
         let message = if scope == ScopeId::GLOBAL {
-            format!("a global tool `{name}` exists already; register a variant for one agent in that agent's scope")
+            format!(
+                "a global tool `{name}` exists already; register a variant for one agent in that agent's scope"
+            )
         } else {
             format!("this scope has a tool `{name}` already; dispose that registration first")
         };
@@ -520,12 +532,17 @@ fn check_section(layer: &LayerData, section: &Section) -> Result<(), Error> {
 fn check_variable(layer: &LayerData, variable: &Variable) -> Result<(), Error> {
     let name = &variable.name;
     if !prompt::is_variable_name(name) {
-        let message = format!("`{name}` cannot be the name of a variable; use a-z, 0-9 and _, a letter first");
+        let message = format!(
+            "`{name}` cannot be the name of a variable; use a-z, 0-9 and _, a letter first"
+        );
         return Err(Error::new(ErrorKind::Prompt, message));
     }
-    check_name(layer, "variable", name, |other| {
-        matches!(other, Entry::Variable(other) if other.name == *name)
-    })
+    check_name(
+        layer,
+        "variable",
+        name,
+        |other| matches!(other, Entry::Variable(other) if other.name == *name),
+    )
 }
 
 fn is_own_section(name: &str) -> bool {
@@ -543,13 +560,15 @@ fn check_name(
 
 #[cold]
 fn taken(what: &str, name: &str) -> Error {
-    let message = format!("this layer has a {what} `{name}` already; dispose that registration first");
+    let message =
+        format!("this layer has a {what} `{name}` already; dispose that registration first");
     Error::new(ErrorKind::Duplicate, message)
 }
 
 fn check_single(layer: &LayerData, what: &str, is: impl Fn(&Entry) -> bool) -> Result<(), Error> {
     if layer.entries.values().any(is) {
-        let message = format!("this scope declares a {what} already; dispose that registration first");
+        let message =
+            format!("this scope declares a {what} already; dispose that registration first");
         return Err(Error::new(ErrorKind::Duplicate, message));
     }
     Ok(())

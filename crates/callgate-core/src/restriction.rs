@@ -61,7 +61,9 @@ impl Restriction {
     pub(crate) fn check(&self, inherited: &BTreeSet<&str>) -> Result<(), Error> {
         let listed = || self.allow.iter().chain(&self.deny).flatten();
         if listed().any(|name| &**name == RUN_CODE) {
-            let message = format!("`{RUN_CODE}` cannot be restricted; choose the presentation mode of the scope instead");
+            let message = format!(
+                "`{RUN_CODE}` cannot be restricted; choose the presentation mode of the scope instead"
+            );
             return Err(Error::new(ErrorKind::ReservedName, message));
         }
         let unknown: Vec<String> = listed()
@@ -76,7 +78,10 @@ impl Restriction {
         } else {
             format!("inherited are {}", sorted_list(inherited.iter().copied()))
         };
-        let message = format!("a restriction names tools that this scope does not inherit: {}; {known}", unknown.join(", "));
+        let message = format!(
+            "a restriction names tools that this scope does not inherit: {}; {known}",
+            unknown.join(", ")
+        );
         Err(Error::new(ErrorKind::InvalidRestriction, message))
     }
 }

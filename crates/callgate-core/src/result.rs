@@ -50,13 +50,11 @@ impl Draft {
 
     #[cold]
     pub(crate) fn failure(error: ToolError) -> Self {
-        match error.attached() {
-            Some((content, raw)) => Self { raw, ..Self::failure_with(error, content) },
-            None => {
-                let content = [Content::text(format!("Error: {}", error.message()))];
-                Self::failure_with(error, content.into())
-            }
+        if let Some((content, raw)) = error.attached() {
+            return Self { raw, ..Self::failure_with(error, content) };
         }
+        let content = [Content::text(format!("Error: {}", error.message()))];
+        Self::failure_with(error, content.into())
     }
 
     #[cold]

@@ -140,9 +140,7 @@ impl Step<'_> {
                 let was_cancelled = signal.is_cancelled();
                 let mut cancelled = std::pin::pin!(signal.cancelled());
                 self.background
-                    .wait_until(|task| {
-                        !was_cancelled && cancelled.as_mut().poll(task).is_ready()
-                    })
+                    .wait_until(|task| !was_cancelled && cancelled.as_mut().poll(task).is_ready())
                     .await;
             }
         }

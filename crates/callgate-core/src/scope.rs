@@ -177,7 +177,12 @@ impl Layer {
             .tools
             .values()
             .map(|tool| {
-                SdkTool::new(tool.name(), tool.description(), tool.parameters(), tool.output_schema())
+                SdkTool::new(
+                    tool.name(),
+                    tool.description(),
+                    tool.parameters(),
+                    tool.output_schema(),
+                )
             })
             .collect();
         (Dialect::of(language).section)(&tools)
@@ -191,7 +196,8 @@ impl Layer {
         if view.collapses(&input.name, is_model_direct) {
             return ExecutionMode::Exclusive;
         }
-        view.get(&input.name).map_or(ExecutionMode::Exclusive, |tool| tool.execution_mode(arguments))
+        view.get(&input.name)
+            .map_or(ExecutionMode::Exclusive, |tool| tool.execution_mode(arguments))
     }
 
     /// Runs one call through the pipeline and returns its result. A failed call is a result too.

@@ -125,6 +125,10 @@ impl Signal {
 
     /// Cancels this handle and everything below it. Only the first cause counts; answers whether
     /// this one was the first.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a cause is made for the call that uses it up"
+    )]
     pub fn cancel(&self, cause: Cause) -> bool {
         let mut is_first = false;
         let mut pending = vec![self.0.clone()];
@@ -133,7 +137,8 @@ impl Signal {
                 is_first |= Arc::ptr_eq(&inner, &self.0);
                 inner.token.cancel();
                 let children = inner.children().take();
-                pending.extend(children.into_iter().flatten().filter_map(|(_, weak)| weak.upgrade()));
+                pending
+                    .extend(children.into_iter().flatten().filter_map(|(_, weak)| weak.upgrade()));
             }
         }
         is_first

@@ -118,7 +118,8 @@ impl ProgramEngine for ScriptedEngine {
                     Err(ProgramFailure::new(FailureKind::Abort, reason))
                 }
             };
-            let mut end = ProgramEnd { logs: std::mem::take(&mut *lock(&logs)), ..ProgramEnd::default() };
+            let mut end =
+                ProgramEnd { logs: std::mem::take(&mut *lock(&logs)), ..ProgramEnd::default() };
             match outcome {
                 Ok(value) => end.value = value,
                 Err(failure) => end.failure = Some(failure),
@@ -130,7 +131,9 @@ impl ProgramEngine for ScriptedEngine {
 
 impl fmt::Debug for ScriptedEngine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScriptedEngine").field("programs", &self.scripts.keys()).finish_non_exhaustive()
+        f.debug_struct("ScriptedEngine")
+            .field("programs", &self.scripts.keys())
+            .finish_non_exhaustive()
     }
 }
 
@@ -205,10 +208,7 @@ impl ScriptedApprover {
 }
 
 impl Approver for ScriptedApprover {
-    fn approve(
-        &self,
-        request: ApprovalRequest,
-    ) -> BoxFuture<'static, Result<Approval, HookError>> {
+    fn approve(&self, request: ApprovalRequest) -> BoxFuture<'static, Result<Approval, HookError>> {
         lock(&self.asked).push(request);
         let answer = lock(&self.answers).pop_front().unwrap_or(Approval::Unavailable);
         Box::pin(std::future::ready(Ok(answer)))

@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use callgate_schema::{Json, ParamSpec, SchemaError, Str, SubsetSchema, ValueSpec, Violations};
 use callgate_schema::spec;
+use callgate_schema::{Json, ParamSpec, SchemaError, Str, SubsetSchema, ValueSpec, Violations};
 use callgate_session::{Content, UserMessage};
 use futures_util::future::BoxFuture;
 
@@ -163,7 +163,10 @@ impl ToolDefinition {
             if budget.is_zero() && tool.fault.is_none() {
                 tool.fault = Some(Error::new(
                     ErrorKind::InvalidDefinition,
-                    format!("tool `{}` declares a timeout of zero; give it at least 1 ms, or none", tool.name),
+                    format!(
+                        "tool `{}` declares a timeout of zero; give it at least 1 ms, or none",
+                        tool.name
+                    ),
                 ));
             }
         })
@@ -325,7 +328,12 @@ macro_rules! output_schema_from_specs {
 }
 
 output_schema_from_specs!(
-    ValueSpec, spec::ScalarSpec, spec::ArraySpec, spec::ObjectSpec, spec::JsonSpec, spec::OneOfSpec
+    ValueSpec,
+    spec::ScalarSpec,
+    spec::ArraySpec,
+    spec::ObjectSpec,
+    spec::JsonSpec,
+    spec::OneOfSpec
 );
 
 impl From<SubsetSchema> for OutputSchema {

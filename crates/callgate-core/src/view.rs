@@ -11,9 +11,13 @@ use indexmap::IndexMap;
 use crate::approval::Approver;
 use crate::call::Call;
 use crate::code::RUN_CODE;
-use crate::hook::{Approve, Assemble, Chain, CodeDispatchLog, Execute, Hook, PostExecute, PreExecute, Stage};
+use crate::hook::{
+    Approve, Assemble, Chain, CodeDispatchLog, Execute, Hook, PostExecute, PreExecute, Stage,
+};
 use crate::prompt::{ContextEntry, Section, Variable};
-use crate::registry::{Entry, EntryId, GuardFn, LayerData, Mode, Node, ObserverFn, Ordered, Shared, State};
+use crate::registry::{
+    Entry, EntryId, GuardFn, LayerData, Mode, Node, ObserverFn, Ordered, Shared, State,
+};
 use crate::tool::ToolDefinition;
 
 /// What a model is told about one tool, and nothing else.
@@ -93,7 +97,11 @@ impl View {
                 Entry::Assemble(hook) => Some(hook),
                 _ => None,
             }),
-            known: chain.iter().flat_map(|layer| layer.tools()).map(|tool| tool.tool().name.clone()).collect(),
+            known: chain
+                .iter()
+                .flat_map(|layer| layer.tools())
+                .map(|tool| tool.tool().name.clone())
+                .collect(),
             sections: named(&chain, |entry| match entry {
                 Entry::Section(section) => Some((section.name.clone(), section.clone())),
                 _ => None,

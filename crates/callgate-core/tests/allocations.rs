@@ -1,5 +1,7 @@
 //! How much one call allocates. Exact numbers do not flicker, so they are asserted.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::pin::pin;

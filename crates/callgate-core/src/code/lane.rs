@@ -10,12 +10,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use callgate_schema::{Json, Str};
-use callgate_session::{
-    CodeDispatch, CodeDispatchStart, Content, Session, Source, UserMessage,
-};
+use callgate_session::{CodeDispatch, CodeDispatchStart, Content, Session, Source, UserMessage};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::task::AtomicWaker;
-use futures_util::FutureExt;
 
 use crate::call::CallInput;
 use crate::error::{ToolError, from_panic};
@@ -74,7 +72,8 @@ impl Lane {
         let session = view.session.clone();
         drop(view);
         let error_class = ErrorClass::new("ToolCallError", "toolName");
-        let mut program = Program::new(source, vec![Namespace::new("tools", members, Some(error_class))]);
+        let mut program =
+            Program::new(source, vec![Namespace::new("tools", members, Some(error_class))]);
         // A program inside a program waits on its outer one's clock too.
         if let Some(clock) = context.call().clock() {
             program.clock = clock.clone();
@@ -357,13 +356,11 @@ impl Host {
         // Judging calls user code (a classifier), so it happens without the lock; only the lane
         // takes calls out, so the oldest is still the oldest afterwards.
         let oldest = self.lock().submitted.pop_front()?;
-        match judge(&oldest) {
-            Some(answer) => Some((oldest, answer)),
-            None => {
-                self.lock().submitted.push_front(oldest);
-                None
-            }
-        }
+        let Some(answer) = judge(&oldest) else {
+            self.lock().submitted.push_front(oldest);
+            return None;
+        };
+        Some((oldest, answer))
     }
 
     /// Refuses all calls that wait or come later. Answers whether it was open.

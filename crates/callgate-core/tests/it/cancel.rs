@@ -83,7 +83,7 @@ fn a_signal_keeps_its_first_cause_and_hands_it_down() {
 #[tokio::test(start_paused = true)]
 async fn a_body_that_ignores_its_signal_is_waited_for() {
     let (started, ended) = (Counter::default(), Counter::default());
-    let deaf = tool(&started, &ended, |_| tokio::time::sleep(Duration::from_secs(60)));
+    let deaf = tool(&started, &ended, |_| tokio::time::sleep(Duration::from_mins(1)));
     let runtime = ToolRuntime::builder().tool(deaf).build().unwrap();
     let signal = Signal::new();
     let clock = tokio::time::Instant::now();
@@ -193,8 +193,7 @@ fn suspending() -> (ToolRuntime, Counter, Counter) {
         tokio::task::yield_now().await;
     }
     let (started, ended) = (Counter::default(), Counter::default());
-    let runtime =
-        ToolRuntime::builder().tool(tool(&started, &ended, |_| pause())).build().unwrap();
+    let runtime = ToolRuntime::builder().tool(tool(&started, &ended, |_| pause())).build().unwrap();
     runtime.on_pre_execute(async |_, next| {
         pause().await;
         next.run().await
@@ -211,7 +210,10 @@ fn suspending() -> (ToolRuntime, Counter, Counter) {
 }
 
 /// Polls a future `times` times, yielding between; answers whether it is still pending.
-async fn poll_times(future: &mut (impl Future<Output = callgate_core::CallResult> + Unpin), times: usize) -> bool {
+async fn poll_times(
+    future: &mut (impl Future<Output = callgate_core::CallResult> + Unpin),
+    times: usize,
+) -> bool {
     for _ in 0..times {
         let polled = std::future::poll_fn(|task| {
             Poll::Ready(std::pin::Pin::new(&mut *future).poll(task).is_pending())
@@ -353,14 +355,14 @@ async fn cancelling_a_run_reaches_the_bodies_of_its_sub_calls_with_its_cause() {
             noted.lock().unwrap().push(context.signal().cause().unwrap().code().to_owned());
         }
     });
-    let engine = ScriptedEngine::new().program("go", async |tools| {
-        tools.call("subject", json!({})).await.map(Some)
-    });
+    let engine = ScriptedEngine::new()
+        .program("go", async |tools| tools.call("subject", json!({})).await.map(Some));
     let runtime =
         ToolRuntime::builder().mode(Mode::Both).engine(engine).tool(listening).build().unwrap();
     let signal = Signal::new();
     let arguments = json!({ "code": "go", "description": "Waits for a tool" });
-    let run = runtime.execute(CallInput::new("run", "run_code", arguments).with_signal(signal.clone()));
+    let run =
+        runtime.execute(CallInput::new("run", "run_code", arguments).with_signal(signal.clone()));
     let cancel = async {
         reached.notified().await;
         signal.cancel(stopped("user"));

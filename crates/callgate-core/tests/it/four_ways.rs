@@ -1,9 +1,7 @@
 //! The headline: a rule that stops a direct call stops the same call wherever it is made.
 
 use callgate_core::testing::{Results, ScriptedEngine};
-use callgate_core::{
-    Call, CallInput, Decision, Denial, FailureClass, Recorder, Scope,
-};
+use callgate_core::{Call, CallInput, Decision, Denial, FailureClass, Recorder, Scope};
 use callgate_schema::{Json, json};
 use callgate_session::{EventBody, PolicyStage, Session, SessionHeader};
 use futures_util::future::join_all;
@@ -21,11 +19,12 @@ fn programs() -> ScriptedEngine {
             Ok(Some(json!([caught, fine])))
         })
         .program("all", async |tools| {
-            let calls = ["fine", "secret", "fine", "secret"].map(|name| tools.call(name, json!({})));
+            let calls =
+                ["fine", "secret", "fine", "secret"].map(|name| tools.call(name, json!({})));
             let settled: Vec<Json> = join_all(calls)
                 .await
                 .into_iter()
-                .map(|outcome| outcome.map_or_else(Json::from, |value| value))
+                .map(|outcome| outcome.unwrap_or_else(Json::from))
                 .collect();
             Ok(Some(settled.into()))
         })
@@ -42,7 +41,8 @@ enum Rule {
 }
 
 fn install(rule: Rule, scope: &Scope) {
-    let denial = |call: &Call| (&**call.name() == "secret").then(|| Denial::new(REASON).by_rule(RULE));
+    let denial =
+        |call: &Call| (&**call.name() == "secret").then(|| Denial::new(REASON).by_rule(RULE));
     match rule {
         Rule::Guard => scope.guard(denial),
         Rule::Gate => scope.on_pre_execute(move |call, next| async move {
@@ -82,7 +82,14 @@ async fn a_rule_stops_a_call_whoever_makes_it() {
         let ids: Vec<&str> = denied.iter().map(|(call, _)| &**call.id()).collect();
         assert_eq!(
             ids,
-            ["direct", "outer:nested", "one:code:1", "all:code:2", "all:code:4", "nested:code:1:nested"],
+            [
+                "direct",
+                "outer:nested",
+                "one:code:1",
+                "all:code:2",
+                "all:code:4",
+                "nested:code:1:nested"
+            ],
             "{rule:?}"
         );
         for (call, result) in &denied {

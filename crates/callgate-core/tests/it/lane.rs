@@ -45,7 +45,10 @@ async fn safe_calls_overlap_and_an_exclusive_one_is_a_barrier() {
     assert_eq!(result.text(), "(the program finished without output)");
     assert_eq!(
         dispatches(&session),
-        ["start a", "start b", "settle a", "settle b", "start c", "settle c", "start d", "settle d"]
+        [
+            "start a", "start b", "settle a", "settle b", "start c", "settle c", "start d",
+            "settle d"
+        ]
     );
     // a and b together, then c, then d.
     assert_eq!(started.elapsed().as_millis(), 70);
@@ -76,7 +79,8 @@ async fn a_rule_added_while_a_sub_call_is_queued_stops_it() {
     let adding = async {
         arrived.notified().await;
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        runtime.guard(|call| (&**call.name() == "secret").then(|| Denial::new("too late for that")));
+        runtime
+            .guard(|call| (&**call.name() == "secret").then(|| Denial::new("too late for that")));
     };
     let (result, ()) = tokio::join!(run_program(&runtime, "run", "go"), adding);
     assert_eq!(result.value().unwrap().get("result").unwrap(), &json!("denied: too late for that"));

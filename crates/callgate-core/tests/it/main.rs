@@ -1,12 +1,26 @@
 //! The behaviour of the registry and the pipeline, through the public API.
 
+#[cfg(test)]
 mod cancel;
+#[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod four_ways;
+#[cfg(test)]
 mod lane;
+#[cfg(test)]
 mod passing_on;
+#[cfg(test)]
 mod pipeline;
+#[cfg(test)]
+mod policy;
+#[cfg(test)]
 mod prompt;
+#[cfg(test)]
 mod registry;
+#[cfg(test)]
 mod scheduler;
+#[cfg(test)]
 mod stress;
+#[cfg(test)]
 mod support;

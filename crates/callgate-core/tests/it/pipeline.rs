@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use callgate_core::testing::{Results, ScriptedApprover};
 use callgate_core::{
     Approval, ApprovalRequest, Approver, Call, CallInput, CallResult, Cause, Decision, Denial,
-    Executed, FailureClass, HookError, Mode, Output, PostDecision, Scope, Signal, ToolContext, ToolDefinition, ToolError, ToolRuntime, codes,
-    render,
+    Executed, FailureClass, HookError, Mode, Output, PostDecision, Scope, Signal, ToolContext,
+    ToolDefinition, ToolError, ToolRuntime, codes, render,
 };
 use callgate_schema::{Json, ParamSpec, ValueSpec, json};
 use callgate_session::{Content, Source, UserMessage};
@@ -49,9 +49,7 @@ fn subject(trace: &Trace, behaviour: Behaviour) -> ToolDefinition {
     })
 }
 
-fn fine(_: ToolContext) -> Result<Json, ToolError> {
-    Ok(json!("fine"))
-}
+const FINE: Behaviour = |_| Ok(json!("fine"));
 
 /// A scope with a tracing hook in every stage, all registered before what a case adds.
 fn traced(trace: &Trace) -> (ToolRuntime, Scope) {
@@ -114,7 +112,7 @@ struct Case {
 }
 
 fn register_fine(scope: &Scope, trace: &Trace) {
-    scope.register(subject(trace, fine)).unwrap();
+    scope.register(subject(trace, FINE)).unwrap();
 }
 
 const FAILED: Option<(FailureClass, Option<&str>)> = Some((FailureClass::Failed, None));
@@ -600,9 +598,7 @@ async fn a_call_shows_its_input_to_every_stage() {
     assert_eq!(outer.scope(), Some(scope.id()));
     assert!(outer.is_model_direct());
 
-    runtime
-        .execute(CallInput::new("b", "subject", json!({})).nested_in(outer.token(), "a"))
-        .await;
+    runtime.execute(CallInput::new("b", "subject", json!({})).nested_in(outer.token(), "a")).await;
     let (nested, _) = results.all().remove(1);
     // PIPE-44: tied to the outer call by comparing tokens, and by nothing else.
     assert_eq!(nested.parent(), Some(outer.token()));
@@ -683,7 +679,8 @@ async fn a_result_of_one_call_offered_for_another_is_checked_again() {
             Ok(executed)
         }
     });
-    let call = |id: &'static str, name: &'static str| runtime.execute(CallInput::new(id, name, json!({})));
+    let call =
+        |id: &'static str, name: &'static str| runtime.execute(CallInput::new(id, name, json!({})));
     assert_eq!(call("1", "strings").await.text(), "strings");
     assert_eq!(call("2", "strings").await.text(), "strings");
     let mixed_up = call("3", "objects").await;
@@ -810,9 +807,10 @@ async fn replacing_content_keeps_the_value_and_replacing_the_value_renders_anew(
     let make = || {
         let output = Output::new(ValueSpec::string(), render::json)
             .with_meta(|_, value| Ok(json!({ "shown": value.clone() })));
-        let tool = ToolDefinition::new("subject", "Fine.", ParamSpec::new(), output, |_, _| async {
-            Ok(json!("fine"))
-        });
+        let tool =
+            ToolDefinition::new("subject", "Fine.", ParamSpec::new(), output, |_, _| async {
+                Ok(json!("fine"))
+            });
         ToolRuntime::builder().tool(tool).build().unwrap()
     };
     let runtime = make();

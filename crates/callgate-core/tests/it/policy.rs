@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use callgate_core::testing::ScriptedEngine;
 use callgate_core::{
-    CallInput, CallResult, FailureClass, Layer, Mode, Output, Recorder, ToolContext, ToolDefinition,
-    ToolError, ToolRuntime, render,
+    CallInput, CallResult, FailureClass, Layer, Mode, Output, Recorder, ToolContext,
+    ToolDefinition, ToolError, ToolRuntime, render,
 };
 use callgate_schema::{Json, ValueSpec, json};
 use callgate_session::{Content, Event, Session, SessionHeader, Source, UserMessage};
@@ -28,7 +28,13 @@ where
     F: Future<Output = Result<Json, ToolError>> + Send + 'static,
 {
     let any = json!({ "type": "object" });
-    ToolDefinition::new(name, "Does something.", any, Output::new(ValueSpec::json(), render::json), body)
+    ToolDefinition::new(
+        name,
+        "Does something.",
+        any,
+        Output::new(ValueSpec::json(), render::json),
+        body,
+    )
 }
 
 fn ms(millis: u64) -> Duration {
@@ -36,7 +42,8 @@ fn ms(millis: u64) -> Duration {
 }
 
 fn runtime(tools: impl IntoIterator<Item = ToolDefinition>) -> ToolRuntime {
-    let builder = tools.into_iter().fold(ToolRuntime::builder(), |builder, tool| builder.tool(tool));
+    let builder =
+        tools.into_iter().fold(ToolRuntime::builder(), |builder, tool| builder.tool(tool));
     builder.build().unwrap()
 }
 
@@ -84,4 +91,9 @@ fn events(session: &Session, family: &str) -> Vec<Json> {
     let data = |event: Event| Json::parse(&event.to_string()).unwrap();
     let form = |json: Json| json!({ "type": json["type"].clone(), "data": json["data"].clone() });
     session.events().into_iter().filter(is_meant).map(data).map(form).collect()
+}
+
+/// How many cases a property is tried on; many more when the long tests are asked for.
+fn cases(short: u32) -> u32 {
+    if std::env::var_os("CALLGATE_TEST_LONG").is_some() { 50 * short } else { short }
 }

@@ -46,7 +46,10 @@ async fn each_mode_sends_its_tools_and_its_sections() {
     let native = assemble(&root).await;
     assert_eq!((tools(&native), sections(&native)), (vec!["Beta", "alpha", "zeta"], vec![]));
     let code = assemble(&scope(Mode::Code)).await;
-    assert_eq!((tools(&code), sections(&code)), (vec![RUN_CODE], vec!["tools:code-only", "tools:sdk"]));
+    assert_eq!(
+        (tools(&code), sections(&code)),
+        (vec![RUN_CODE], vec!["tools:code-only", "tools:sdk"])
+    );
     let both = assemble(&scope(Mode::Both)).await;
     assert_eq!(
         (tools(&both), sections(&both)),
@@ -81,15 +84,15 @@ async fn the_prompt_is_byte_identical_whatever_the_order_of_registration() {
 #[tokio::test]
 async fn the_whole_prompt_of_code_mode_reads_like_this() {
     let root = runtime(Mode::Code);
-    root.register(
-        callgate_core::ToolDefinition::new(
-            "read",
-            "Reads a text file. Fill {{x}} in.",
-            ParamSpec::new().required("path", ValueSpec::string()).optional("limit", ValueSpec::integer()),
-            callgate_core::Output::new(ValueSpec::string(), callgate_core::render::json),
-            |_, _| async { Ok(json!("")) },
-        ),
-    )
+    root.register(callgate_core::ToolDefinition::new(
+        "read",
+        "Reads a text file. Fill {{x}} in.",
+        ParamSpec::new()
+            .required("path", ValueSpec::string())
+            .optional("limit", ValueSpec::integer()),
+        callgate_core::Output::new(ValueSpec::string(), callgate_core::render::json),
+        |_, _| async { Ok(json!("")) },
+    ))
     .unwrap();
     root.add_section(Section::text("tool:read", 100, "Read before you write.")).unwrap();
     // TSGEN-31: descriptions are data, `{{x}}` in them is no variable.
@@ -158,7 +161,11 @@ async fn a_tool_order_places_listed_tools_and_refuses_unknown_ones() {
             .build()
     };
     for bad in [&[][..], &["a"], &[UNLISTED_TOOLS, UNLISTED_TOOLS], &["a", "a", UNLISTED_TOOLS]] {
-        assert_eq!(build(Mode::Native, bad).unwrap_err().kind(), ErrorKind::InvalidConfig, "{bad:?}");
+        assert_eq!(
+            build(Mode::Native, bad).unwrap_err().kind(),
+            ErrorKind::InvalidConfig,
+            "{bad:?}"
+        );
     }
     let root = build(Mode::Both, &["c", UNLISTED_TOOLS, "a"]).unwrap();
     for name in ["a", "b", "c", "d"] {
@@ -221,7 +228,10 @@ async fn references_are_filled_in_once_and_bad_ones_name_their_section() {
         root.add_variable(Variable::new("cwd", |_| Some("/srv/{{model}}".to_owned()))).unwrap();
         root.add_variable(Variable::new("none", |_| None)).unwrap();
         root.add_section(Section::text("s", 0, text)).unwrap();
-        root.assemble(&Signal::new()).await.map(|prompt| prompt.system()).map_err(|error| error.to_string())
+        root.assemble(&Signal::new())
+            .await
+            .map(|prompt| prompt.system())
+            .map_err(|error| error.to_string())
     };
     assert_eq!(filled("in {{cwd}}!").await.unwrap(), "in /srv/{{model}}!");
     assert_eq!(filled("an opening {{ alone").await.unwrap(), "an opening {{ alone");
@@ -244,7 +254,10 @@ async fn references_are_filled_in_once_and_bad_ones_name_their_section() {
     assert_eq!(assemble(&root).await.system(), "root");
     assert_eq!(assemble(&scope).await.system(), "scope");
     assert_eq!(scope.add_variable(variable("again")).unwrap_err().kind(), ErrorKind::Duplicate);
-    assert_eq!(root.add_section(Section::text("s", 1, "")).unwrap_err().kind(), ErrorKind::Duplicate);
+    assert_eq!(
+        root.add_section(Section::text("s", 1, "")).unwrap_err().kind(),
+        ErrorKind::Duplicate
+    );
     assert!(root.add_variable(Variable::new("Bad", |_| None)).is_err());
 }
 

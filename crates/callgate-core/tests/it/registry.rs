@@ -70,11 +70,8 @@ fn check_view(steps: &str, expected: &str) {
             _ => panic!("cannot read `{step}`"),
         }
     }
-    let seen: Vec<String> = b
-        .schemas()
-        .iter()
-        .map(|tool| format!("{}@{}", tool.name, tool.description))
-        .collect();
+    let seen: Vec<String> =
+        b.schemas().iter().map(|tool| format!("{}@{}", tool.name, tool.description)).collect();
     assert_eq!(seen.join(" "), expected, "{steps}");
 }
 
@@ -119,7 +116,10 @@ fn what_one_scope_contributes_reaches_no_sibling_and_not_the_root() {
     let (a, b) = (root.scope(), root.scope());
     a.register(plain("own")).unwrap();
     a.restrict(Restriction::deny(["x"])).unwrap();
-    assert_eq!((names(&a), names(&b), names(&root)), (vec!["own".into()], vec!["x".into()], vec!["x".into()]));
+    assert_eq!(
+        (names(&a), names(&b), names(&root)),
+        (vec!["own".into()], vec!["x".into()], vec!["x".into()])
+    );
 }
 
 // VIS-7
@@ -145,8 +145,11 @@ async fn a_hidden_tool_behaves_like_one_that_does_not_exist() {
         async move { call(&scope, name).await.error().cloned().unwrap() }
     };
     let (hidden, missing) = (error("x").await, error("y").await);
-    assert_eq!((hidden.code(), missing.code()), (Some(codes::UNKNOWN_TOOL), Some(codes::UNKNOWN_TOOL)));
-    assert_eq!(hidden.message().replace('x', "_"), missing.message().replace('y', "_").replace('x', "_"));
+    assert_eq!(
+        (hidden.code(), missing.code()),
+        (Some(codes::UNKNOWN_TOOL), Some(codes::UNKNOWN_TOOL))
+    );
+    assert_eq!(hidden.message().replace("`x`", "_"), missing.message().replace("`y`", "_"));
 }
 
 // REG-7 CODE-5
@@ -168,7 +171,8 @@ fn a_name_exists_once_per_layer_and_the_error_says_what_to_do() {
     let root = runtime(&["x"]);
     let scope = root.scope();
     scope.register(plain("x")).unwrap();
-    let messages = [&*root, &*scope].map(|layer| layer.register(plain("x")).unwrap_err().to_string());
+    let messages =
+        [&*root, &*scope].map(|layer| layer.register(plain("x")).unwrap_err().to_string());
     insta::assert_snapshot!(messages.join("\n"), @r"
     a global tool `x` exists already; register a variant for one agent in that agent's scope
     this scope has a tool `x` already; dispose that registration first
@@ -336,17 +340,8 @@ async fn guards_run_from_the_root_down_and_one_that_is_added_meanwhile_is_asked_
 async fn no_hook_however_ordered_undoes_a_denial_by_a_guard() {
     let root = runtime(&["x"]);
     root.guard(|_| Some(Denial::new("no")));
-    struct Allow;
-    impl callgate_core::Hook<hook::PreExecute> for Allow {
-        fn call(
-            &self,
-            _: callgate_core::Call,
-            _: callgate_core::Next<hook::PreExecute>,
-        ) -> futures_util::future::BoxFuture<'_, Result<Decision, callgate_core::HookError>> {
-            Box::pin(async { Ok(Decision::Allow) })
-        }
-    }
-    root.prepend::<hook::PreExecute>(Allow);
+    let allow = hook::from_fn::<hook::PreExecute, _, _>(async |_, _| Ok(Decision::Allow));
+    root.prepend(allow);
     assert_eq!(call(&root, "x").await.text(), "Error: no");
 }
 
@@ -541,31 +536,20 @@ async fn hooks_nest_in_order_a_prepended_one_outermost_and_any_may_decide_alone(
             let notes = notes.clone();
             async move {
                 notes.lock().unwrap().push(format!("+{label}"));
-                let decision =
-                    if call.arguments() == &json!(label) { Ok(Decision::deny(label)) } else { next.run().await };
+                let decision = if call.arguments() == &json!(label) {
+                    Ok(Decision::deny(label))
+                } else {
+                    next.run().await
+                };
                 notes.lock().unwrap().push(format!("-{label}"));
                 decision
             }
         }
     };
-    struct Labelled<F>(F);
-    impl<F, Fut> callgate_core::Hook<hook::PreExecute> for Labelled<F>
-    where
-        F: Fn(callgate_core::Call, callgate_core::Next<hook::PreExecute>) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Decision, callgate_core::HookError>> + Send + 'static,
-    {
-        fn call(
-            &self,
-            call: callgate_core::Call,
-            next: callgate_core::Next<hook::PreExecute>,
-        ) -> futures_util::future::BoxFuture<'_, Result<Decision, callgate_core::HookError>> {
-            Box::pin((self.0)(call, next))
-        }
-    }
     root.on_pre_execute(noting("1"));
     root.on_pre_execute(noting("2"));
-    root.prepend::<hook::PreExecute>(Labelled(noting("0")));
-    root.change(|change| change.hook::<hook::PreExecute>(Labelled(noting("-1")), Place::First)).unwrap();
+    root.prepend(hook::from_fn(noting("0")));
+    root.change(|change| change.hook(hook::from_fn(noting("-1")), Place::First)).unwrap();
     let run = |arguments| root.execute(CallInput::new("1", "x", arguments));
     run(json!({})).await;
     let taken = || std::mem::take(&mut *notes.lock().unwrap()).join(" ");
@@ -797,7 +781,7 @@ async fn a_new_scope_has_an_identity_of_its_own_and_can_be_used_at_once() {
 struct Toolbox(&'static str);
 
 impl Plugin for Toolbox {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "toolbox"
     }
 

@@ -60,7 +60,8 @@ async fn safe_calls_overlap_and_results_come_in_model_order() {
     let texts: Vec<String> = step.results.iter().map(callgate_core::CallResult::text).collect();
     assert_eq!(texts, ["50", "10", "10", "10"]);
     // The second settles first and is held back.
-    let expected = ["call 1", "call 2", "result 1", "result 2", "call 3", "result 3", "call 4", "result 4"];
+    let expected =
+        ["call 1", "call 2", "result 1", "result 2", "call 3", "result 3", "call 4", "result 4"];
     assert_eq!(order(&session), expected);
 }
 
@@ -70,13 +71,17 @@ async fn the_pool_holds_no_more_than_its_limit() {
     let scope = runtime().scope();
     let run = async |limit: usize, naps: &[u64]| {
         let (scheduler, session) = logged(&scope);
-        let calls = naps.iter().enumerate().map(|(index, ms)| call(&format!("{}", index + 1), "safe", *ms));
+        let calls =
+            naps.iter().enumerate().map(|(index, ms)| call(&format!("{}", index + 1), "safe", *ms));
         let clock = tokio::time::Instant::now();
         scheduler.max_parallel(limit).unwrap().run(calls.collect(), &Signal::new()).await;
         (clock.elapsed().as_millis(), order(&session))
     };
     let (ms, serial) = run(1, &[10, 10]).await;
-    assert_eq!((ms, serial), (20, ["call 1", "result 1", "call 2", "result 2"].map(str::to_owned).to_vec()));
+    assert_eq!(
+        (ms, serial),
+        (20, ["call 1", "result 1", "call 2", "result 2"].map(str::to_owned).to_vec())
+    );
     let (ms, rolling) = run(2, &[10, 30, 30]).await;
     let expected = ["call 1", "call 2", "result 1", "call 3", "result 2", "result 3"];
     assert_eq!((ms, rolling), (40, expected.map(str::to_owned).to_vec()));
@@ -93,8 +98,7 @@ async fn a_call_that_policy_settles_takes_no_slot() {
     });
     let calls = vec![call("1", "safe", 10), call("2", "safe", 10), call("3", "safe", 10)];
     let clock = tokio::time::Instant::now();
-    let step =
-        Scheduler::new(&scope).max_parallel(2).unwrap().run(calls, &Signal::new()).await;
+    let step = Scheduler::new(&scope).max_parallel(2).unwrap().run(calls, &Signal::new()).await;
     assert_eq!(clock.elapsed().as_millis(), 10);
     let failed: Vec<bool> = step.results.iter().map(callgate_core::CallResult::is_error).collect();
     assert_eq!(failed, [false, true, false]);
@@ -137,8 +141,12 @@ async fn after_a_cancellation_what_runs_is_drained_and_every_other_call_gets_a_r
     let scope = runtime.scope();
     let (published, _) = Results::observe(&scope);
     let (scheduler, session) = logged(&scope);
-    let calls =
-        vec![call("1", "safe", 50), call("2", "safe", 10), call("3", "alone", 10), call("4", "never", 0)];
+    let calls = vec![
+        call("1", "safe", 50),
+        call("2", "safe", 10),
+        call("3", "alone", 10),
+        call("4", "never", 0),
+    ];
     let signal = Signal::new();
     let cancel = async {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -150,9 +158,8 @@ async fn after_a_cancellation_what_runs_is_drained_and_every_other_call_gets_a_r
     let before = Some(codes::ABORTED_BEFORE_DISPATCH);
     // The second had settled, but was committed only after the first: cancelled by then.
     assert_eq!(found, [Some(codes::ABORTED), Some(codes::ABORTED), before, before]);
-    let expected = [
-        "call 1", "call 2", "result 1", "result 2", "call 3", "result 3", "call 4", "result 4",
-    ];
+    let expected =
+        ["call 1", "call 2", "result 1", "result 2", "call 3", "result 3", "call 4", "result 4"];
     assert_eq!(order(&session), expected);
     // The skipped ones never entered the registry.
     let ids: Vec<String> = published.all().iter().map(|(call, _)| call.id().to_string()).collect();
@@ -195,9 +202,8 @@ fn only_an_exact_yes_of_the_classifier_makes_a_call_parallel() {
             arguments.get("ms").and_then(Json::as_u64).is_some_and(|ms| ms < 10)
         }))
         .unwrap();
-    let mode = |name: &str, arguments: Json| {
-        runtime.execution_mode(&CallInput::new("1", name, arguments))
-    };
+    let mode =
+        |name: &str, arguments: Json| runtime.execution_mode(&CallInput::new("1", name, arguments));
     assert_eq!(mode("safe", json!({ "ms": 1 })), ExecutionMode::Parallel);
     assert_eq!(mode("short", json!({ "ms": 1 })), ExecutionMode::Parallel);
     assert_eq!(mode("short", json!({ "ms": 99 })), ExecutionMode::Exclusive);
@@ -245,7 +251,8 @@ async fn dropping_a_phase_cancels_the_call_and_publishes_once() {
 
     drop(runtime.admit(None, call("prepared", "safe", 1)).prepare().await);
     drop(runtime.admit(None, call("dispatched", "safe", 1)).prepare().await.dispatch().await);
-    let dispatched = runtime.admit(None, call("finalized", "safe", 1)).prepare().await.dispatch().await;
+    let dispatched =
+        runtime.admit(None, call("finalized", "safe", 1)).prepare().await.dispatch().await;
     drop(dispatched.finalize().await);
     settle().await;
     let code = |id: &str| {

@@ -20,20 +20,19 @@ async fn replacing_a_rule_leaves_no_moment_without_one() {
 
     let is_over = Arc::new(AtomicBool::new(false));
     let calls = Arc::new(AtomicUsize::new(0));
-    let callers: Vec<_> = (0..64)
-        .map(|task| {
-            let (scope, is_over, calls) = (scope.clone(), is_over.clone(), calls.clone());
-            tokio::task::spawn(async move {
-                while !is_over.load(Ordering::Acquire) {
-                    let input = CallInput::new(format!("task-{task}"), "secret", json!({}));
-                    let result = scope.execute(input).await;
-                    assert!(result.is_error(), "a denied call passed");
-                    calls.fetch_add(1, Ordering::Relaxed);
-                    tokio::task::yield_now().await;
-                }
-            })
-        })
-        .collect();
+    let mut callers = tokio::task::JoinSet::new();
+    for task in 0..64 {
+        let (scope, is_over, calls) = (scope.clone(), is_over.clone(), calls.clone());
+        callers.spawn(async move {
+            while !is_over.load(Ordering::Acquire) {
+                let input = CallInput::new(format!("task-{task}"), "secret", json!({}));
+                let result = scope.execute(input).await;
+                assert!(result.is_error(), "a denied call passed");
+                calls.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+            }
+        });
+    }
     for version in 1.. {
         if version > 1_000 && calls.load(Ordering::Relaxed) >= 6_400 {
             break;
@@ -47,8 +46,6 @@ async fn replacing_a_rule_leaves_no_moment_without_one() {
         tokio::task::yield_now().await;
     }
     is_over.store(true, Ordering::Release);
-    for caller in callers {
-        caller.await.unwrap();
-    }
+    callers.join_all().await;
     assert_eq!(body_runs.get(), 0);
 }

@@ -30,14 +30,28 @@ async fn only_failures_that_may_pass_are_repeated_and_only_where_the_tool_allows
         Aborted, Blocked, Denied, Failed, InvalidArguments, InvalidOutput, TimedOut, Unavailable,
         UnknownTool,
     };
-    for class in [Failed, Unavailable, TimedOut, Denied, Aborted, Blocked, InvalidArguments, InvalidOutput, UnknownTool] {
+    for class in [
+        Failed,
+        Unavailable,
+        TimedOut,
+        Denied,
+        Aborted,
+        Blocked,
+        InvalidArguments,
+        InvalidOutput,
+        UnknownTool,
+    ] {
         for is_repeatable in [true, false] {
             let runs = Arc::default();
             let tool = flaky(9, class, &runs);
             let runtime = runtime([if is_repeatable { tool.repeatable() } else { tool }]);
             runtime.install(&Retry::new(3, Backoff::constant(ms(10)))).unwrap();
             let result = call(&runtime, "flaky").await;
-            let attempts = if is_repeatable && matches!(class, Failed | Unavailable | TimedOut) { 3 } else { 1 };
+            let attempts = if is_repeatable && matches!(class, Failed | Unavailable | TimedOut) {
+                3
+            } else {
+                1
+            };
             let message = format!("failed in run {attempts}");
             assert_eq!(failure(&result), (class, None, &*message), "repeatable: {is_repeatable}");
             assert_eq!(runs.load(Ordering::SeqCst), attempts);
