@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use callgate_core::testing::ScriptedEngine;
 use callgate_core::{
-    CallInput, CallResult, FailureClass, Layer, Mode, Output, Recorder, ToolContext,
-    ToolDefinition, ToolError, ToolRuntime, render,
+    CallInput, CallResult, FailureClass, Layer, Mode, Output, Recorder, RuntimeBuilder,
+    ToolContext, ToolDefinition, ToolError, ToolRuntime, render,
 };
 use callgate_schema::{Json, ValueSpec, json};
 use callgate_session::{Content, Event, Session, SessionHeader, Source, UserMessage};
@@ -42,8 +42,7 @@ fn ms(millis: u64) -> Duration {
 }
 
 fn runtime(tools: impl IntoIterator<Item = ToolDefinition>) -> ToolRuntime {
-    let builder =
-        tools.into_iter().fold(ToolRuntime::builder(), |builder, tool| builder.tool(tool));
+    let builder = tools.into_iter().fold(ToolRuntime::builder(), RuntimeBuilder::tool);
     builder.build().unwrap()
 }
 

@@ -53,7 +53,7 @@ fn record(session: &Session) -> Vec<Json> {
     for event in events(session, "approval/") {
         let data = event["data"].as_object().unwrap();
         if let Some(id) = data.get("id") {
-            if &event["type"] == &json!("approval/asked") {
+            if event["type"] == json!("approval/asked") {
                 assert!(!open.contains(id), "{id} is asked twice");
                 open.push(id.clone());
             } else {
