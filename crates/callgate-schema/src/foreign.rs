@@ -11,7 +11,7 @@ use std::error::Error;
 use std::fmt;
 
 use crate::json::Json;
-use crate::shape::Shapes;
+use crate::shape::{NameSet, Shapes};
 use crate::text;
 
 pub(crate) use read::read;
@@ -123,11 +123,9 @@ pub fn open_references(schema: &Json) -> Vec<String> {
     }
     let mut shapes = Shapes::default();
     let place = shapes.reserve(1).only();
-    let mut references: Vec<String> = Vec::new();
+    let mut references = NameSet::default();
     for reference in read(&mut shapes, place, schema) {
-        if !references.iter().any(|known| known == reference) {
-            references.push(reference.to_owned());
-        }
+        references.insert(reference);
     }
-    references
+    references.names().map(str::to_owned).collect()
 }

@@ -112,31 +112,41 @@ pub(crate) fn is_blank(text: &str) -> bool {
     text.chars().all(is_white_space)
 }
 
-/// The first sentence of a text on one line, at most `limit` characters of it.
+/// Appends the first sentence of a text on one line, at most `limit` characters of it.
 ///
 /// A full stop ends a sentence only if a space and something other than a small letter follow,
 /// so that `e.g. this` does not.
 pub(crate) fn push_first_sentence(out: &mut String, text: &str, limit: usize) {
     let mut line = String::new();
     for word in words(text) {
-        let ends = line.ends_with(['.', '!', '?']) && !word.starts_with(char::is_lowercase);
-        if ends || line.ends_with(['。', '！', '？']) {
+        if line.len() > 4 * limit {
             break;
         }
         if !line.is_empty() {
             line.push(' ');
         }
         line.extend(word.chars().filter(|char| !char.is_control()));
-        if line.len() > 4 * limit {
-            break;
-        }
     }
-    if line.chars().nth(limit).is_none() {
-        return out.push_str(&line);
+    let sentence = &line[..sentence_end(&line)];
+    if sentence.chars().nth(limit).is_none() {
+        return out.push_str(sentence);
     }
-    let kept: String = line.chars().take(limit.saturating_sub(1)).collect();
+    let kept: String = sentence.chars().take(limit.saturating_sub(1)).collect();
     out.push_str(kept.trim_end());
     out.push('…');
+}
+
+/// Where the first sentence of a line ends.
+fn sentence_end(line: &str) -> usize {
+    let ends = |&(at, char): &(usize, char)| match char {
+        '.' | '!' | '?' => {
+            let mut next = line[at + 1..].chars();
+            next.next() == Some(' ') && !next.next().is_some_and(char::is_lowercase)
+        }
+        '。' | '！' | '？' => true,
+        _ => false,
+    };
+    line.char_indices().find(ends).map_or(line.len(), |(at, char)| at + char.len_utf8())
 }
 
 /// Appends the words of `text`, each through `push`, with one space between them.

@@ -1,6 +1,10 @@
 //! The tests of callgate-schema, one module per family of rules.
 
 #[cfg(test)]
+mod arbitrary;
+#[cfg(test)]
+mod derive;
+#[cfg(test)]
 mod dsl;
 #[cfg(test)]
 mod foreign;
