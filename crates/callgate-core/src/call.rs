@@ -18,7 +18,7 @@ use crate::tool::ToolDefinition;
 /// The identity of one execution inside this process: good for equality and as a map key.
 ///
 /// It has no text form and no constructor: it never reaches a model, a log or another process.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Token {
     id: u64,
     /// How many `run_code` calls enclose this execution.

@@ -8,11 +8,12 @@ use callgate_session::{Content, Session};
 
 use crate::approval::{Approval, ApprovalRequest, Approver};
 use crate::call::Call;
-use crate::error::{Error, HookError};
+use crate::error::{Error, HookError, ToolError};
 use crate::hook::{
     Approve, Assemble, CodeDispatchLog, Decision, Denial, Execute, Executed, FnHook, Hook, Next,
     PostDecision, PostExecute, PreExecute, Stage,
 };
+use crate::invariants::StageName;
 use crate::plugin::Plugin;
 use crate::prompt::{Assembly, ContextEntry, Prompt, Section, Variable};
 use crate::registry::{Entry, EntryId, Layer, Mode, Op, Ordered, Registration};
@@ -94,6 +95,19 @@ impl Change<'_> {
     /// Adds an observer of changes to tools, restrictions and presentation, in any scope.
     pub fn on_change(&mut self, observer: impl Fn() + Send + Sync + 'static) -> Registration {
         self.add(|_| Entry::ChangeObserver(Arc::new(observer)))
+    }
+
+    /// Adds an observer that is told of every stage before its hooks run, for checks and
+    /// diagnostics. Its error fails the call; at publication the failure takes the place of the
+    /// result.
+    pub fn on_stage(
+        &mut self,
+        observer: impl Fn(StageName, &Call, Option<&CallResult>) -> Result<(), ToolError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Registration {
+        self.add(|_| Entry::StageObserver(Arc::new(observer)))
     }
 
     /// Adds work to be waited for when the scope is disposed, before older registrations go.

@@ -40,6 +40,8 @@ pub enum ErrorKind {
     Log,
     /// A prompt could not be assembled.
     Prompt,
+    /// An invariant is broken: a defect of the host or of this crate.
+    Invariant,
 }
 
 impl Error {
@@ -93,6 +95,8 @@ pub mod codes {
     pub const TOOL_TIMEOUT: &str = "TOOL_TIMEOUT";
     /// The session log could not be written, so the call must not go on.
     pub const LOG_FAILED: &str = "LOG_FAILED";
+    /// An invariant is broken: a defect of the host or of this crate.
+    pub const INVARIANT: &str = "INVARIANT";
 }
 
 /// Why a call failed, in one word: what a program's `ToolCallError` message opens with.

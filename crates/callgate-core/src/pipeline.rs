@@ -26,6 +26,7 @@ use crate::call::{Call, CallInput};
 use crate::code::RUN_CODE;
 use crate::error::{FailureClass, ToolError, codes, from_panic};
 use crate::hook::{Decision, Denial, Executed, Next, PostDecision, Question, Verdict};
+use crate::invariants::StageName;
 use crate::registry::{EntryId, Layer};
 use crate::result::{CallResult, Draft, Outcome};
 use crate::signal::{Cause, Signal};
@@ -136,6 +137,7 @@ impl Run {
 
     async fn gate(&self) -> Result<Decision, ToolError> {
         let view = self.layer.view();
+        self.announce_stage(&view, StageName::PreExecute, None)?;
         if view.pre_execute.is_empty() {
             return Ok(Decision::Allow);
         }
@@ -239,8 +241,13 @@ impl Run {
             return;
         }
         let dispatch = Dispatch(self.layer.clone());
-        let chain = self.layer.view().execute.clone();
-        let executed = if chain.is_empty() {
+        let view = self.layer.view();
+        let announced = self.announce_stage(&view, StageName::Execute, None);
+        let chain = view.execute.clone();
+        drop(view);
+        let executed = if let Err(error) = announced {
+            Err(error)
+        } else if chain.is_empty() {
             Ok(dispatch.run(self.call.clone(), None).await)
         } else {
             let executed = Next::new(chain, self.call.clone(), (dispatch, None)).go().await;
@@ -301,8 +308,13 @@ impl Run {
                 return;
             }
         };
-        let chain = self.layer.view().post_execute.clone();
-        let judged = if chain.is_empty() {
+        let view = self.layer.view();
+        let announced = self.announce_stage(&view, StageName::PostExecute, None);
+        let chain = view.post_execute.clone();
+        drop(view);
+        let judged = if let Err(error) = announced {
+            Err(error)
+        } else if chain.is_empty() {
             Ok(draft)
         } else {
             let result = draft.freeze();
@@ -369,7 +381,11 @@ impl Run {
                 }
             }
         }
-        for observer in &self.layer.view().observers {
+        let view = self.layer.view();
+        if let Err(error) = self.announce_stage(&view, StageName::Result, Some(&result)) {
+            result = Draft::failure(error).freeze();
+        }
+        for observer in &view.observers {
             let seen = catch_unwind(AssertUnwindSafe(|| observer(&self.call, &result)));
             if let Err(panic) = seen {
                 let error = from_panic("an observer", &*panic);
@@ -377,6 +393,20 @@ impl Run {
             }
         }
         result
+    }
+
+    /// Tells those who check and diagnose that a stage is about to run.
+    fn announce_stage(
+        &self,
+        view: &View,
+        stage: StageName,
+        result: Option<&CallResult>,
+    ) -> Result<(), ToolError> {
+        for observer in &view.stage_observers {
+            catch_unwind(AssertUnwindSafe(|| observer(stage, &self.call, result)))
+                .unwrap_or_else(|panic| Err(from_panic("a stage observer", &*panic)))?;
+        }
+        Ok(())
     }
 
     /// All steps that are left.

@@ -18,10 +18,11 @@ use futures_util::future::BoxFuture;
 use crate::approval::Approver;
 use crate::call::Call;
 use crate::code::{self, RUN_CODE};
-use crate::error::{Error, ErrorKind, from_panic};
+use crate::error::{Error, ErrorKind, ToolError, from_panic};
 use crate::hook::{
     Approve, Assemble, CodeDispatchLog, Denial, Execute, Hook, PostExecute, PreExecute,
 };
+use crate::invariants::StageName;
 use crate::program::ProgramEngine;
 use crate::prompt::{self, ContextEntry, Section, Variable};
 use crate::restriction::Restriction;
@@ -31,6 +32,8 @@ use crate::view::View;
 
 pub(crate) type GuardFn = dyn Fn(&Call) -> Option<Denial> + Send + Sync;
 pub(crate) type ObserverFn = dyn Fn(&Call, &CallResult) + Send + Sync;
+pub(crate) type StageFn =
+    dyn Fn(StageName, &Call, Option<&CallResult>) -> Result<(), ToolError> + Send + Sync;
 pub(crate) type ChangeFn = dyn Fn() + Send + Sync;
 pub(crate) type Cleanup = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send + Sync>;
 
@@ -113,6 +116,7 @@ pub enum Entry {
     NoContext,
     Observer(Ordered<ObserverFn>),
     ChangeObserver(Arc<ChangeFn>),
+    StageObserver(Arc<StageFn>),
     Approver(Arc<dyn Approver>),
     Session(Session),
     Cleanup(Cleanup),

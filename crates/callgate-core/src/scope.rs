@@ -10,7 +10,9 @@ use crate::call::CallInput;
 use crate::change::ScopeChange;
 use crate::code::Dialect;
 use crate::error::{Error, ErrorKind};
+use crate::invariants::Invariants;
 use crate::pipeline::Execution;
+use crate::plugin::Plugin;
 use crate::program::{Language, ProgramEngine};
 use crate::prompt::check_tool_order;
 use crate::registry::{Config, Layer, Mode, Registration, ScopeId, Shared};
@@ -50,6 +52,7 @@ pub struct ToolRuntime(Layer);
 #[must_use = "call `build`"]
 pub struct RuntimeBuilder {
     config: Config,
+    invariants: bool,
     tools: Vec<ToolDefinition>,
 }
 
@@ -70,7 +73,7 @@ impl ToolRuntime {
             tool_order: None,
             engine: None,
         };
-        RuntimeBuilder { config, tools: Vec::new() }
+        RuntimeBuilder { config, invariants: cfg!(debug_assertions), tools: Vec::new() }
     }
 
     /// Removes everything that was registered, in all scopes, youngest first, and waits for
@@ -112,6 +115,12 @@ impl RuntimeBuilder {
         self
     }
 
+    /// Whether the [`Invariants`] are checked. On in debug builds unless set.
+    pub fn invariants(mut self, are_checked: bool) -> Self {
+        self.invariants = are_checked;
+        self
+    }
+
     /// Registers a tool globally.
     pub fn tool(mut self, tool: ToolDefinition) -> Self {
         self.tools.push(tool);
@@ -133,6 +142,9 @@ impl RuntimeBuilder {
         }
         let layer = Shared::root(self.config);
         layer.change(|change| {
+            if self.invariants {
+                Invariants.install(change);
+            }
             for tool in self.tools {
                 change.register(tool);
             }

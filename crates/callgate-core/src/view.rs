@@ -16,7 +16,7 @@ use crate::hook::{
 };
 use crate::prompt::{ContextEntry, Section, Variable};
 use crate::registry::{
-    Entry, EntryId, GuardFn, LayerData, Mode, Node, ObserverFn, Ordered, Shared, State,
+    Entry, EntryId, GuardFn, LayerData, Mode, Node, ObserverFn, Ordered, Shared, StageFn, State,
 };
 use crate::tool::ToolDefinition;
 
@@ -50,6 +50,7 @@ pub(crate) struct View {
     pub(crate) contexts: IndexMap<Str, ContextEntry>,
     pub(crate) is_context_suppressed: bool,
     pub(crate) observers: Vec<Arc<ObserverFn>>,
+    pub(crate) stage_observers: Vec<Arc<StageFn>>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     pub(crate) session: Option<Session>,
     /// Whether the scope was disposed: its guards are gone, so it must not call anything.
@@ -123,6 +124,10 @@ impl View {
             .is_some(),
             observers: in_order(&chain, |entry| match entry {
                 Entry::Observer(observer) => Some(observer),
+                _ => None,
+            }),
+            stage_observers: all(&chain, |_, entry| match entry {
+                Entry::StageObserver(observer) => Some(observer.clone()),
                 _ => None,
             }),
             approver: nearest(&chain, |entry| match entry {

@@ -7,6 +7,8 @@ mod conformance;
 #[cfg(test)]
 mod four_ways;
 #[cfg(test)]
+mod invariants;
+#[cfg(test)]
 mod lane;
 #[cfg(test)]
 mod passing_on;
