@@ -1,5 +1,13 @@
 //! Program engines for callgate's Code Mode.
 
+mod in_process;
+mod ledger;
+mod limits;
+mod names;
+mod quickjs;
 pub mod strip;
+mod transport;
+mod typescript;
 
 pub use strip::{StripError, strip};
+pub use typescript::{TypeScript, TypeScriptBuilder};

@@ -12,7 +12,7 @@ mod blank;
 mod frame;
 mod nesting;
 
-use frame::Lines;
+pub(crate) use frame::Lines;
 
 /// Erases the types of a program that stands for the inside of an async function.
 ///

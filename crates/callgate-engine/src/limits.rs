@@ -1,0 +1,70 @@
+//! What one run may use.
+
+use std::time::Duration;
+
+use callgate_core::program::EngineError;
+
+/// The limits of a run, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// Time the program computes.
+    pub(crate) compute: Duration,
+    /// Time from start to end, less what the run waited for people.
+    pub(crate) wall: Duration,
+    /// Bytes the interpreter may allocate.
+    pub(crate) memory: usize,
+    /// Bytes of stack the interpreter may use.
+    pub(crate) stack: usize,
+    /// Bytes of logs and value, as JSON.
+    pub(crate) output: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            compute: Duration::from_secs(60),
+            wall: Duration::from_secs(600),
+            memory: 512 << 20,
+            stack: 4 << 20,
+            output: 64 << 20,
+        }
+    }
+}
+
+impl Limits {
+    /// The largest ceiling on the wall clock.
+    const MAX_WALL: Duration = Duration::from_millis(2_147_483_647);
+    /// QuickJS turns its check off for anything larger.
+    const MAX_STACK: usize = 16 << 20;
+    /// Whole numbers up to here are exact wherever the setting travels.
+    const MAX_OUTPUT: u64 = (1 << 53) - 1;
+
+    pub(crate) fn check(&self) -> Result<(), EngineError> {
+        let refuse = |what: String| Err(EngineError::new(what));
+        if self.compute.is_zero() {
+            return refuse("the compute budget must be more than zero".to_owned());
+        }
+        if self.wall.is_zero() || self.wall > Self::MAX_WALL {
+            return refuse(format!(
+                "the wall ceiling must be more than zero and at most {:?}",
+                Self::MAX_WALL
+            ));
+        }
+        if self.memory == 0 {
+            return refuse("the memory limit must be more than zero".to_owned());
+        }
+        if self.stack == 0 || self.stack > Self::MAX_STACK {
+            return refuse(format!(
+                "the stack limit must be more than zero and at most {} bytes",
+                Self::MAX_STACK
+            ));
+        }
+        if !(4..=Self::MAX_OUTPUT).contains(&self.output) {
+            return refuse(format!(
+                "the output limit must be between 4 and {} bytes",
+                Self::MAX_OUTPUT
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! The TypeScript engine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use callgate_core::Signal;
+use callgate_core::program::{
+    EngineError, Isolation, Language, Program, ProgramEnd, ProgramEngine, ProgramHost,
+};
+use futures_util::FutureExt;
+use futures_util::future::{self, BoxFuture};
+
+use crate::in_process::Threads;
+use crate::limits::Limits;
+use crate::names;
+
+/// Runs TypeScript programs: types are erased in place, and the JavaScript runs in QuickJS.
+#[derive(Clone, Debug)]
+pub struct TypeScript {
+    threads: Threads,
+}
+
+impl TypeScript {
+    /// An engine that runs programs on threads of this process.
+    pub fn in_process() -> TypeScriptBuilder {
+        TypeScriptBuilder { limits: Limits::default() }
+    }
+}
+
+impl ProgramEngine for TypeScript {
+    fn language(&self) -> Language {
+        Language::TypeScript
+    }
+
+    fn isolation(&self) -> Isolation {
+        Isolation::InProcess
+    }
+
+    fn run(
+        &self,
+        program: Program,
+        host: Arc<dyn ProgramHost>,
+        signal: Signal,
+    ) -> BoxFuture<'static, Result<ProgramEnd, EngineError>> {
+        match names::check(&program.namespaces) {
+            Ok(()) => self.threads.clone().run(program, host, signal).boxed(),
+            Err(error) => future::ready(Err(error)).boxed(),
+        }
+    }
+}
+
+/// Sets the limits of a [`TypeScript`] engine. They hold for each run.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct TypeScriptBuilder {
+    limits: Limits,
+}
+
+impl TypeScriptBuilder {
+    /// How long a program may compute. Waiting for calls and timers is free. 60 seconds by default.
+    pub fn compute(mut self, budget: Duration) -> Self {
+        self.limits.compute = budget;
+        self
+    }
+
+    /// How long a program may take from start to end, less the time it waited for people. 10 minutes by default, at
+    /// most 2,147,483,647 milliseconds.
+    pub fn wall(mut self, ceiling: Duration) -> Self {
+        self.limits.wall = ceiling;
+        self
+    }
+
+    /// How many bytes the interpreter may allocate. 512 MiB by default.
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.limits.memory = bytes;
+        self
+    }
+
+    /// How many bytes of stack the interpreter may use. 4 MiB by default, at most 16 MiB.
+    pub fn stack(mut self, bytes: usize) -> Self {
+        self.limits.stack = bytes;
+        self
+    }
+
+    /// How many bytes of JSON the logs and the returned value may have together. 64 MiB by default, at least 4.
+    pub fn max_output_bytes(mut self, bytes: u64) -> Self {
+        self.limits.output = bytes;
+        self
+    }
+
+    /// The engine.
+    ///
+    /// # Errors
+    ///
+    /// The first limit that is out of its range.
+    pub fn build(self) -> Result<TypeScript, EngineError> {
+        self.limits.check()?;
+        Ok(TypeScript { threads: Threads::new(self.limits) })
+    }
+}
