@@ -122,14 +122,13 @@ fn declared_as(tools: &[SdkTool<'_>], reading: Reading) -> String {
 ///
 /// class Tools(Protocol):
 ///     async def count(self, args: CountArgs) -> int:
-///         """Count the files."""
-/// "#
+///         """Count the files.""""#
 /// );
 /// ```
 pub fn declaration_of(tool: &SdkTool<'_>) -> String {
     let mut renderer = Renderer::new(Reading::Foreign);
     let protocol = renderer.protocol(&[tool]);
-    renderer.printer.classes + &protocol
+    renderer.printer.classes + protocol.trim_end_matches('\n')
 }
 
 /// One line per tool: how a program reaches it, and the first sentence of its description.
@@ -139,7 +138,7 @@ pub fn declaration_of(tool: &SdkTool<'_>) -> String {
 ///
 /// let any = json!({});
 /// let tool = SdkTool::new("from", "Read a file. Text only.", &any, &any);
-/// assert_eq!(python::catalogue(&[tool]), "- tools[\"from\"]: Read a file.\n");
+/// assert_eq!(python::catalogue(&[tool]), "- tools[\"from\"]: Read a file.");
 /// ```
 pub fn catalogue(tools: &[SdkTool<'_>]) -> String {
     catalogue_of(tools, |out, name| {

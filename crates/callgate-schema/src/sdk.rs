@@ -79,13 +79,12 @@ const CATALOGUE_CHARS: usize = 120;
 pub(crate) fn catalogue_of(tools: &[SdkTool<'_>], accessor: impl Fn(&mut String, &str)) -> String {
     let mut out = String::new();
     for tool in sorted(tools) {
-        out.push_str("- ");
+        out.push_str(if out.is_empty() { "- " } else { "\n- " });
         accessor(&mut out, tool.name);
         if !text::is_blank(tool.description) {
             out.push_str(": ");
             text::push_first_sentence(&mut out, tool.description, CATALOGUE_CHARS);
         }
-        out.push('\n');
     }
     out
 }

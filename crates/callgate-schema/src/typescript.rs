@@ -176,7 +176,7 @@ pub fn declaration_of(tool: &SdkTool<'_>) -> String {
 ///
 /// let any = json!({});
 /// let tool = SdkTool::new("read-file", "Read a file. Text only.", &any, &any);
-/// assert_eq!(typescript::catalogue(&[tool]), "- tools[\"read-file\"]: Read a file.\n");
+/// assert_eq!(typescript::catalogue(&[tool]), "- tools[\"read-file\"]: Read a file.");
 /// ```
 pub fn catalogue(tools: &[SdkTool<'_>]) -> String {
     catalogue_of(tools, |out, name| {
