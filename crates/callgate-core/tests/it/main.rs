@@ -21,6 +21,8 @@ mod prompt;
 #[cfg(test)]
 mod registry;
 #[cfg(test)]
+mod results;
+#[cfg(test)]
 mod scheduler;
 #[cfg(test)]
 mod stress;

@@ -126,416 +126,418 @@ const UNKNOWN: Option<(FailureClass, Option<&str>)> =
 const INVALID: Option<(FailureClass, Option<&str>)> =
     Some((FailureClass::InvalidOutput, Some(codes::INVALID_TOOL_OUTPUT)));
 
-/// Table 6.6: which stages run in which situation.
-const CASES: &[Case] = &[
-    Case {
-        // PIPE-31 PIPE-40
-        name: "all is well",
-        arrange: register_fine,
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: None,
-    },
-    Case {
-        // PIPE-7
-        name: "arguments not lossless",
-        arrange: register_fine,
-        input: || CallInput::from_text("call-1", "subject", r#"{"n": -0}"#),
-        stages: &["fin"],
-        outcome: FAILED,
-    },
-    Case {
-        // PIPE-7 wins over a signal that is cancelled already.
-        name: "arguments not lossless, cancelled at entry",
-        arrange: register_fine,
-        input: || CallInput::from_text("call-1", "subject", "[1e999]").with_signal(cancelled()),
-        stages: &["fin"],
-        outcome: FAILED,
-    },
-    Case {
-        name: "arguments not lossless, collapsed",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.present_as(Mode::Code).unwrap();
-        },
-        input: || CallInput::from_text("call-1", "subject", r#"{"n": -0}"#),
-        stages: &[],
-        outcome: FAILED,
-    },
-    Case {
-        // PIPE-8 VIS-13
-        name: "collapsed",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.present_as(Mode::Code).unwrap();
-        },
-        input,
-        stages: &[],
-        outcome: UNKNOWN,
-    },
-    Case {
-        // PIPE-8
-        name: "collapsed, cancelled at entry",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.present_as(Mode::Code).unwrap();
-        },
-        input: || input().with_signal(cancelled()),
-        stages: &["fin"],
-        outcome: BEFORE,
-    },
-    Case {
-        // PIPE-9
-        name: "cancelled at entry",
-        arrange: register_fine,
-        input: || input().with_signal(cancelled()),
-        stages: &["fin"],
-        outcome: BEFORE,
-    },
-    Case {
-        // PIPE-11
-        name: "gate fails",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_pre_execute(async |call, _| {
-                stop(&call);
-                Err(ToolError::failed("the gate is broken"))
-            });
-        },
-        input,
-        stages: &["gate", "fin"],
-        outcome: FAILED,
-    },
-    Case {
-        // PIPE-12
-        name: "gate denies",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_pre_execute(async |_, _| Ok(Decision::deny("no")));
-        },
-        input,
-        stages: &["gate", "post", "fin"],
-        outcome: DENIED,
-    },
-    Case {
-        // PIPE-13
-        name: "ask without a service",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_pre_execute(async |_, _| Ok(Decision::ask("really?")));
-        },
-        input,
-        stages: &["gate", "post", "fin"],
-        outcome: DENIED,
-    },
-    Case {
-        // PIPE-13
-        name: "ask, granted",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_pre_execute(async |_, _| Ok(Decision::ask("really?")));
-            scope.set_approver(ScriptedApprover::answering([Approval::AllowedOnce])).unwrap();
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: None,
-    },
-    Case {
-        // PIPE-13
-        name: "ask, rejected",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_pre_execute(async |_, _| Ok(Decision::ask("really?")));
-            scope.set_approver(ScriptedApprover::answering([Approval::Rejected])).unwrap();
-        },
-        input,
-        stages: &["gate", "post", "fin"],
-        outcome: DENIED,
-    },
-    Case {
-        // PIPE-14
-        name: "ask, the question is withdrawn but not the call",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_pre_execute(async |_, _| Ok(Decision::ask("really?")));
-            scope.set_approver(ScriptedApprover::answering([Approval::Cancelled])).unwrap();
-        },
-        input,
-        stages: &["gate", "post", "fin"],
-        outcome: DENIED,
-    },
-    Case {
-        // PIPE-14
-        name: "cancelled while asking",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_pre_execute(async |call, _| {
-                stop(&call);
-                Ok(Decision::ask("really?"))
-            });
-            scope.set_approver(Silent).unwrap();
-        },
-        input,
-        stages: &["gate", "post", "fin"],
-        outcome: BEFORE,
-    },
-    Case {
-        // PIPE-18
-        name: "guard fails",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.guard(|_| panic!("the guard is broken"));
-        },
-        input,
-        stages: &["gate", "guards", "fin"],
-        outcome: FAILED,
-    },
-    Case {
-        // PIPE-19 PIPE-16
-        name: "guard denies, with an empty reason",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.guard(|_| Some(Denial::new("")));
-        },
-        input,
-        stages: &["gate", "guards", "post", "fin"],
-        outcome: DENIED,
-    },
-    Case {
-        // CANCEL-11
-        name: "guard denies after the caller cancelled",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.guard(|call| {
-                stop(call);
-                Some(Denial::new("no"))
-            });
-        },
-        input,
-        stages: &["gate", "guards", "post", "fin"],
-        outcome: DENIED,
-    },
-    Case {
-        // PIPE-20
-        name: "cancelled during the gate, not denied",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_pre_execute(async |call, next| {
-                stop(&call);
-                next.run().await
-            });
-        },
-        input,
-        stages: &["gate", "guards", "post", "fin"],
-        outcome: BEFORE,
-    },
-    Case {
-        // PIPE-10 PIPE-22
-        name: "unknown tool",
-        arrange: |_, _| {},
-        input,
-        stages: &["gate", "guards", "around", "post"],
-        outcome: UNKNOWN,
-    },
-    Case {
-        // CANCEL-8
-        name: "signal cancelled when the body is about to start",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_execute(async |call, mut next| {
-                stop(&call);
-                next.run().await
-            });
-        },
-        input,
-        stages: &["gate", "guards", "around", "post", "fin"],
-        outcome: BEFORE,
-    },
-    Case {
-        // CANCEL-8
-        name: "a hook supplies a signal that is cancelled already",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_execute(async |_, mut next| next.run_with(cancelled()).await);
-        },
-        input,
-        stages: &["gate", "guards", "around", "post", "fin"],
-        outcome: BEFORE,
-    },
-    Case {
-        // PIPE-27
-        name: "a hook answers in place of the body",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_execute(async |_, _| Ok(Executed::success("cached")));
-        },
-        input,
-        stages: &["gate", "guards", "around", "post", "fin"],
-        outcome: None,
-    },
-    Case {
-        // CANCEL-9
-        name: "a hook answers in place of the body, after the caller cancelled",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_execute(async |call, _| {
-                stop(&call);
-                Ok(Executed::success("cached"))
-            });
-        },
-        input,
-        stages: &["gate", "guards", "around", "post", "fin"],
-        outcome: BEFORE,
-    },
-    Case {
-        // PIPE-24
-        name: "body fails",
-        arrange: |scope, trace| {
-            let fails = |_| Err(ToolError::failed("out of paper"));
-            scope.register(subject(trace, fails)).unwrap();
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: FAILED,
-    },
-    Case {
-        // PIPE-24 RUST-1
-        name: "body panics",
-        arrange: |scope, trace| {
-            scope.register(subject(trace, |_| panic!("out of luck"))).unwrap();
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: FAILED,
-    },
-    Case {
-        // PIPE-25
-        name: "body value invalid",
-        arrange: |scope, trace| {
-            scope.register(subject(trace, |_| Ok(json!(7)))).unwrap();
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: INVALID,
-    },
-    Case {
-        // CANCEL-10
-        name: "body value invalid, cancelled by then",
-        arrange: |scope, trace| {
-            let broken = |context: ToolContext| {
-                stop(context.call());
-                Ok(json!(7))
-            };
-            scope.register(subject(trace, broken)).unwrap();
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: INVALID,
-    },
-    Case {
-        // CANCEL-9
-        name: "body succeeds, cancelled by then",
-        arrange: |scope, trace| {
-            let late = |context: ToolContext| {
-                stop(context.call());
-                Ok(json!("late"))
-            };
-            scope.register(subject(trace, late)).unwrap();
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: ABORTED,
-    },
-    Case {
-        // CANCEL-9 CANCEL-13
-        name: "cancelled in the post stage",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_post_execute(async |call, next| {
-                stop(&call);
-                next.run().await
-            });
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: ABORTED,
-    },
-    Case {
-        // PIPE-28
-        name: "around hook fails",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_execute(async |_, mut next| {
-                next.run().await?;
-                Err(ToolError::coded("CacheError", "CACHE", "the cache is broken"))
-            });
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "fin"],
-        outcome: Some((FailureClass::Failed, Some("CACHE"))),
-    },
-    Case {
-        // PIPE-27
-        name: "around hook's own success is unfit",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_execute(async |_, _| Ok(Executed::success(json!({ "not": "a string" }))));
-        },
-        input,
-        stages: &["gate", "guards", "around", "fin"],
-        outcome: INVALID,
-    },
-    Case {
-        // PIPE-37
-        name: "post hook fails",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_post_execute(async |call, _| {
-                stop(&call);
-                Err(ToolError::failed("the post hook is broken"))
-            });
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: FAILED,
-    },
-    Case {
-        // PIPE-35
-        name: "post blocks",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_post_execute(async |_, _| Ok(PostDecision::block([Content::text("no")])));
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: Some((FailureClass::Blocked, None)),
-    },
-    Case {
-        // PIPE-33
-        name: "post replaces the value of a failure",
-        arrange: |scope, trace| {
-            scope.register(subject(trace, |_| Err(ToolError::failed("no")))).unwrap();
-            scope.on_post_execute(async |_, _| Ok(PostDecision::replace_value("yes")));
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: FAILED,
-    },
-    Case {
-        // PIPE-33
-        name: "post replaces the value by an unfit one",
-        arrange: |scope, trace| {
-            register_fine(scope, trace);
-            scope.on_post_execute(async |_, _| Ok(PostDecision::replace_value(7)));
-        },
-        input,
-        stages: &["gate", "guards", "around", "body", "post", "fin"],
-        outcome: INVALID,
-    },
-];
-
+// PIPE-34 RESULT-1: content and value together, a failure with a value: no such type exists.
 #[tokio::test]
+#[expect(clippy::too_many_lines, reason = "a table with a row for each situation")]
 async fn every_situation_runs_exactly_its_stages() {
+    /// Table 6.6: which stages run in which situation.
+    const CASES: &[Case] = &[
+        Case {
+            // PIPE-31 PIPE-40
+            name: "all is well",
+            arrange: register_fine,
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: None,
+        },
+        Case {
+            // PIPE-7
+            name: "arguments not lossless",
+            arrange: register_fine,
+            input: || CallInput::from_text("call-1", "subject", r#"{"n": -0}"#),
+            stages: &["fin"],
+            outcome: FAILED,
+        },
+        Case {
+            // PIPE-7 wins over a signal that is cancelled already.
+            name: "arguments not lossless, cancelled at entry",
+            arrange: register_fine,
+            input: || CallInput::from_text("call-1", "subject", "[1e999]").with_signal(cancelled()),
+            stages: &["fin"],
+            outcome: FAILED,
+        },
+        Case {
+            name: "arguments not lossless, collapsed",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.present_as(Mode::Code).unwrap();
+            },
+            input: || CallInput::from_text("call-1", "subject", r#"{"n": -0}"#),
+            stages: &[],
+            outcome: FAILED,
+        },
+        Case {
+            // PIPE-8 VIS-13
+            name: "collapsed",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.present_as(Mode::Code).unwrap();
+            },
+            input,
+            stages: &[],
+            outcome: UNKNOWN,
+        },
+        Case {
+            // PIPE-8
+            name: "collapsed, cancelled at entry",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.present_as(Mode::Code).unwrap();
+            },
+            input: || input().with_signal(cancelled()),
+            stages: &["fin"],
+            outcome: BEFORE,
+        },
+        Case {
+            // PIPE-9
+            name: "cancelled at entry",
+            arrange: register_fine,
+            input: || input().with_signal(cancelled()),
+            stages: &["fin"],
+            outcome: BEFORE,
+        },
+        Case {
+            // PIPE-11
+            name: "gate fails",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_pre_execute(async |call, _| {
+                    stop(&call);
+                    Err(ToolError::failed("the gate is broken"))
+                });
+            },
+            input,
+            stages: &["gate", "fin"],
+            outcome: FAILED,
+        },
+        Case {
+            // PIPE-12
+            name: "gate denies",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_pre_execute(async |_, _| Ok(Decision::deny("no")));
+            },
+            input,
+            stages: &["gate", "post", "fin"],
+            outcome: DENIED,
+        },
+        Case {
+            // PIPE-13
+            name: "ask without a service",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_pre_execute(async |_, _| Ok(Decision::ask("really?")));
+            },
+            input,
+            stages: &["gate", "post", "fin"],
+            outcome: DENIED,
+        },
+        Case {
+            // PIPE-13
+            name: "ask, granted",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_pre_execute(async |_, _| Ok(Decision::ask("really?")));
+                scope.set_approver(ScriptedApprover::answering([Approval::AllowedOnce])).unwrap();
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: None,
+        },
+        Case {
+            // PIPE-13
+            name: "ask, rejected",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_pre_execute(async |_, _| Ok(Decision::ask("really?")));
+                scope.set_approver(ScriptedApprover::answering([Approval::Rejected])).unwrap();
+            },
+            input,
+            stages: &["gate", "post", "fin"],
+            outcome: DENIED,
+        },
+        Case {
+            // PIPE-14
+            name: "ask, the question is withdrawn but not the call",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_pre_execute(async |_, _| Ok(Decision::ask("really?")));
+                scope.set_approver(ScriptedApprover::answering([Approval::Cancelled])).unwrap();
+            },
+            input,
+            stages: &["gate", "post", "fin"],
+            outcome: DENIED,
+        },
+        Case {
+            // PIPE-14
+            name: "cancelled while asking",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_pre_execute(async |call, _| {
+                    stop(&call);
+                    Ok(Decision::ask("really?"))
+                });
+                scope.set_approver(Silent).unwrap();
+            },
+            input,
+            stages: &["gate", "post", "fin"],
+            outcome: BEFORE,
+        },
+        Case {
+            // PIPE-18
+            name: "guard fails",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.guard(|_| panic!("the guard is broken"));
+            },
+            input,
+            stages: &["gate", "guards", "fin"],
+            outcome: FAILED,
+        },
+        Case {
+            // PIPE-19 PIPE-16
+            name: "guard denies, with an empty reason",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.guard(|_| Some(Denial::new("")));
+            },
+            input,
+            stages: &["gate", "guards", "post", "fin"],
+            outcome: DENIED,
+        },
+        Case {
+            // CANCEL-11
+            name: "guard denies after the caller cancelled",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.guard(|call| {
+                    stop(call);
+                    Some(Denial::new("no"))
+                });
+            },
+            input,
+            stages: &["gate", "guards", "post", "fin"],
+            outcome: DENIED,
+        },
+        Case {
+            // PIPE-20
+            name: "cancelled during the gate, not denied",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_pre_execute(async |call, next| {
+                    stop(&call);
+                    next.run().await
+                });
+            },
+            input,
+            stages: &["gate", "guards", "post", "fin"],
+            outcome: BEFORE,
+        },
+        Case {
+            // PIPE-10 PIPE-22
+            name: "unknown tool",
+            arrange: |_, _| {},
+            input,
+            stages: &["gate", "guards", "around", "post"],
+            outcome: UNKNOWN,
+        },
+        Case {
+            // CANCEL-8
+            name: "signal cancelled when the body is about to start",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_execute(async |call, mut next| {
+                    stop(&call);
+                    next.run().await
+                });
+            },
+            input,
+            stages: &["gate", "guards", "around", "post", "fin"],
+            outcome: BEFORE,
+        },
+        Case {
+            // CANCEL-8
+            name: "a hook supplies a signal that is cancelled already",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_execute(async |_, mut next| next.run_with(cancelled()).await);
+            },
+            input,
+            stages: &["gate", "guards", "around", "post", "fin"],
+            outcome: BEFORE,
+        },
+        Case {
+            // PIPE-27
+            name: "a hook answers in place of the body",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_execute(async |_, _| Ok(Executed::success("cached")));
+            },
+            input,
+            stages: &["gate", "guards", "around", "post", "fin"],
+            outcome: None,
+        },
+        Case {
+            // CANCEL-9
+            name: "a hook answers in place of the body, after the caller cancelled",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_execute(async |call, _| {
+                    stop(&call);
+                    Ok(Executed::success("cached"))
+                });
+            },
+            input,
+            stages: &["gate", "guards", "around", "post", "fin"],
+            outcome: BEFORE,
+        },
+        Case {
+            // PIPE-24
+            name: "body fails",
+            arrange: |scope, trace| {
+                let fails = |_| Err(ToolError::failed("out of paper"));
+                scope.register(subject(trace, fails)).unwrap();
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: FAILED,
+        },
+        Case {
+            // PIPE-24 RUST-1
+            name: "body panics",
+            arrange: |scope, trace| {
+                scope.register(subject(trace, |_| panic!("out of luck"))).unwrap();
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: FAILED,
+        },
+        Case {
+            // PIPE-25
+            name: "body value invalid",
+            arrange: |scope, trace| {
+                scope.register(subject(trace, |_| Ok(json!(7)))).unwrap();
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: INVALID,
+        },
+        Case {
+            // CANCEL-10
+            name: "body value invalid, cancelled by then",
+            arrange: |scope, trace| {
+                let broken = |context: ToolContext| {
+                    stop(context.call());
+                    Ok(json!(7))
+                };
+                scope.register(subject(trace, broken)).unwrap();
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: INVALID,
+        },
+        Case {
+            // CANCEL-9
+            name: "body succeeds, cancelled by then",
+            arrange: |scope, trace| {
+                let late = |context: ToolContext| {
+                    stop(context.call());
+                    Ok(json!("late"))
+                };
+                scope.register(subject(trace, late)).unwrap();
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: ABORTED,
+        },
+        Case {
+            // CANCEL-9 CANCEL-13
+            name: "cancelled in the post stage",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_post_execute(async |call, next| {
+                    stop(&call);
+                    next.run().await
+                });
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: ABORTED,
+        },
+        Case {
+            // PIPE-28
+            name: "around hook fails",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_execute(async |_, mut next| {
+                    next.run().await?;
+                    Err(ToolError::coded("CacheError", "CACHE", "the cache is broken"))
+                });
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "fin"],
+            outcome: Some((FailureClass::Failed, Some("CACHE"))),
+        },
+        Case {
+            // PIPE-27
+            name: "around hook's own success is unfit",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_execute(async |_, _| Ok(Executed::success(json!({ "not": "a string" }))));
+            },
+            input,
+            stages: &["gate", "guards", "around", "fin"],
+            outcome: INVALID,
+        },
+        Case {
+            // PIPE-37
+            name: "post hook fails",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_post_execute(async |call, _| {
+                    stop(&call);
+                    Err(ToolError::failed("the post hook is broken"))
+                });
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: FAILED,
+        },
+        Case {
+            // PIPE-35
+            name: "post blocks",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_post_execute(async |_, _| Ok(PostDecision::block([Content::text("no")])));
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: Some((FailureClass::Blocked, None)),
+        },
+        Case {
+            // PIPE-33
+            name: "post replaces the value of a failure",
+            arrange: |scope, trace| {
+                scope.register(subject(trace, |_| Err(ToolError::failed("no")))).unwrap();
+                scope.on_post_execute(async |_, _| Ok(PostDecision::replace_value("yes")));
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: FAILED,
+        },
+        Case {
+            // PIPE-33
+            name: "post replaces the value by an unfit one",
+            arrange: |scope, trace| {
+                register_fine(scope, trace);
+                scope.on_post_execute(async |_, _| Ok(PostDecision::replace_value(7)));
+            },
+            input,
+            stages: &["gate", "guards", "around", "body", "post", "fin"],
+            outcome: INVALID,
+        },
+    ];
+
     for case in CASES {
         let trace = Trace::default();
         let (_runtime, scope) = traced(&trace);
