@@ -39,7 +39,7 @@ const BLANK_LINE: &str = "\n\n";
 /// ```
 /// use callgate_core::{ToolRuntime, hooks::{Spill, SpillDirectory}};
 /// let runtime = ToolRuntime::builder().build()?;
-/// let directory = SpillDirectory::private().unwrap();
+/// let directory = SpillDirectory::new("spilled").unwrap();
 /// runtime.install(&Spill::new(directory).max_inline_bytes(50_000))?;
 /// # Ok::<(), callgate_core::Error>(())
 /// ```

@@ -11,6 +11,8 @@ mod invariants;
 #[cfg(test)]
 mod lane;
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod passing_on;
 #[cfg(test)]
 mod pipeline;

@@ -26,6 +26,7 @@ use crate::error::HookError;
 /// let saved = store.save(SpillText::new("s-1", "fetch", "call-1", "a long text")).await?;
 /// assert_eq!(std::fs::read_to_string(&saved.locator)?, "a long text");
 /// assert!(saved.locator.ends_with("-fetch.txt"));
+/// # std::fs::remove_dir_all(store.root())?;
 /// # Ok(()) }
 /// ```
 #[derive(Clone, Debug)]
