@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use callgate_core::testing::Results;
 use callgate_core::{
-    CallInput, Invariants, PromptSection, Recorder, Signal, StageName, ToolError, ToolRuntime, codes,
+    CallInput, Invariants, PromptSection, Recorder, Signal, StageName, ToolError, ToolRuntime,
+    codes,
 };
 use callgate_schema::json;
 use callgate_session::{CodeDispatchStart, Event, Session, SessionHeader, StepStart, TurnStart};
@@ -43,13 +44,22 @@ async fn every_stage_is_announced_once_before_its_hooks() {
 // INV-2: a violation inside a stage fails the call, at publication it takes the result's place.
 #[tokio::test]
 async fn a_violation_fails_the_call_it_is_found_in() {
-    for (at, body_runs) in [(StageName::PreExecute, 0), (StageName::Execute, 0), (StageName::PostExecute, 1), (StageName::Result, 1)] {
+    for (at, body_runs) in [
+        (StageName::PreExecute, 0),
+        (StageName::Execute, 0),
+        (StageName::PostExecute, 1),
+        (StageName::Result, 1),
+    ] {
         let counter = Counter::default();
         let runtime = ToolRuntime::builder().tool(counting("x", &counter)).build().unwrap();
         runtime
             .change(|change| {
                 change.on_stage(move |stage, _, _| {
-                    if stage == at { Err(ToolError::coded("InvariantError", codes::INVARIANT, "broken")) } else { Ok(()) }
+                    if stage == at {
+                        Err(ToolError::coded("InvariantError", codes::INVARIANT, "broken"))
+                    } else {
+                        Ok(())
+                    }
                 })
             })
             .unwrap();
@@ -103,7 +113,10 @@ async fn an_assembled_prompt_has_unique_section_names() {
         Ok(prompt)
     });
     let error = runtime.assemble(&Signal::new()).await.unwrap_err();
-    assert_eq!(error.to_string(), "an invariant is broken: the section name `a` is empty or not unique");
+    assert_eq!(
+        error.to_string(),
+        "an invariant is broken: the section name `a` is empty or not unique"
+    );
 }
 
 fn dispatch(session: &Session, root: &str, parent: &str, id: &str) -> Result<Event, String> {

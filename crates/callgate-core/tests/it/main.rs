@@ -1,7 +1,11 @@
 //! The behaviour of the registry and the pipeline, through the public API.
 
 #[cfg(test)]
+mod bridge;
+#[cfg(test)]
 mod cancel;
+#[cfg(test)]
+mod code_mode;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]

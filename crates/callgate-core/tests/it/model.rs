@@ -97,7 +97,8 @@ impl Model {
             for held in self.held(*layer) {
                 if let Held::Mask { allow, deny } = held {
                     view.retain(|name| {
-                        allow.as_ref().is_none_or(|allow| allow.contains(name)) && !deny.contains(name)
+                        allow.as_ref().is_none_or(|allow| allow.contains(name))
+                            && !deny.contains(name)
                     });
                 }
             }
@@ -122,10 +123,8 @@ impl Model {
             Held::Mode(_) => !self.held(at).any(|held| matches!(held, Held::Mode(_))),
             Held::Mask { allow, deny } => {
                 let chain = self.chain(at);
-                let inherited: BTreeSet<usize> = chain[..chain.len() - 1]
-                    .iter()
-                    .flat_map(|layer| self.tools(*layer))
-                    .collect();
+                let inherited: BTreeSet<usize> =
+                    chain[..chain.len() - 1].iter().flat_map(|layer| self.tools(*layer)).collect();
                 allow.iter().flatten().chain(deny).all(|name| inherited.contains(name))
             }
         };
@@ -190,7 +189,9 @@ impl Pair {
             Step::Restrict { at, allow, deny } => {
                 let at = self.place(at);
                 if at > 0 {
-                    let named = |names: &Vec<usize>| names.iter().map(|name| NAMES[*name]).collect::<Vec<_>>();
+                    let named = |names: &Vec<usize>| {
+                        names.iter().map(|name| NAMES[*name]).collect::<Vec<_>>()
+                    };
                     let real = match &allow {
                         Some(allow) => Restriction::allow(named(allow)).and_deny(named(&deny)),
                         None => Restriction::deny(named(&deny)),
@@ -209,7 +210,8 @@ impl Pair {
             }
             Step::Undo { which } => {
                 if !self.registrations.is_empty() {
-                    let (_, id, registration) = &self.registrations[which % self.registrations.len()];
+                    let (_, id, registration) =
+                        &self.registrations[which % self.registrations.len()];
                     registration.dispose();
                     self.model.remove(*id);
                 }
@@ -220,8 +222,9 @@ impl Pair {
                 if at > 0 {
                     self.scopes[at - 1].dispose().await;
                     self.model.disposed.insert(at);
-                    let gone: Vec<usize> =
-                        (0..self.model.parents.len()).filter(|scope| self.model.is_disposed(*scope)).collect();
+                    let gone: Vec<usize> = (0..self.model.parents.len())
+                        .filter(|scope| self.model.is_disposed(*scope))
+                        .collect();
                     self.model.entries.retain(|(_, at, _)| !gone.contains(at));
                 }
             }
@@ -265,7 +268,8 @@ impl Pair {
             let layer = self.layer(at);
             let mut expected: Vec<&str> =
                 self.model.view(at).into_iter().map(|name| NAMES[name]).collect();
-            let seen: Vec<String> = layer.schemas().iter().map(|tool| tool.name.to_string()).collect();
+            let seen: Vec<String> =
+                layer.schemas().iter().map(|tool| tool.name.to_string()).collect();
             if self.model.mode(at) != Mode::Native {
                 expected.push(callgate_core::RUN_CODE);
             }

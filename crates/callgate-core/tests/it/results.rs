@@ -51,12 +51,24 @@ async fn a_coded_error_keeps_its_class_and_code_and_others_have_none() {
 #[test]
 fn the_codes_of_this_crate_are_fixed() {
     let all = [
-        codes::UNKNOWN_TOOL, codes::INVALID_TOOL_OUTPUT, codes::INVALID_ARGS, codes::UNSUPPORTED_SCHEMA,
-        codes::CODE_RUN_FAILED, codes::ABORTED, codes::ABORTED_BEFORE_DISPATCH, codes::TOOL_TIMEOUT,
+        codes::UNKNOWN_TOOL,
+        codes::INVALID_TOOL_OUTPUT,
+        codes::INVALID_ARGS,
+        codes::UNSUPPORTED_SCHEMA,
+        codes::CODE_RUN_FAILED,
+        codes::ABORTED,
+        codes::ABORTED_BEFORE_DISPATCH,
+        codes::TOOL_TIMEOUT,
     ];
     let expected = [
-        "UNKNOWN_TOOL", "INVALID_TOOL_OUTPUT", "INVALID_ARGS", "UNSUPPORTED_SCHEMA",
-        "CODE_RUN_FAILED", "ABORTED", "ABORTED_BEFORE_DISPATCH", "TOOL_TIMEOUT",
+        "UNKNOWN_TOOL",
+        "INVALID_TOOL_OUTPUT",
+        "INVALID_ARGS",
+        "UNSUPPORTED_SCHEMA",
+        "CODE_RUN_FAILED",
+        "ABORTED",
+        "ABORTED_BEFORE_DISPATCH",
+        "TOOL_TIMEOUT",
     ];
     assert_eq!(all, expected);
 }
@@ -71,7 +83,11 @@ async fn a_panic_becomes_a_message_whatever_it_was_thrown_with() {
     ];
     assert_eq!(
         texts,
-        ["Error: the tool panicked: a plain text", "Error: the tool panicked: a text with 1", "Error: the tool panicked"]
+        [
+            "Error: the tool panicked: a plain text",
+            "Error: the tool panicked: a text with 1",
+            "Error: the tool panicked"
+        ]
     );
 }
 
@@ -139,7 +155,12 @@ async fn arguments_that_cannot_be_used_fail_the_call_and_say_why() {
     ];
     insta::assert_snapshot!(texts.join("\n"));
     // PIPE-7: what is published has no arguments.
-    assert!(results.all().iter().all(|(call, _)| call.arguments_error().is_some() && call.arguments().is_null()));
+    assert!(
+        results
+            .all()
+            .iter()
+            .all(|(call, _)| call.arguments_error().is_some() && call.arguments().is_null())
+    );
     // Empty text means no arguments.
     let empty = runtime.execute(CallInput::from_text("9", "subject", "  ")).await;
     assert!(!empty.is_error());
@@ -165,10 +186,12 @@ mod erased {
 #[tokio::test]
 async fn an_output_that_breaks_its_declaration_says_how_with_every_violation_in_order() {
     let output = || {
-        let rows = ValueSpec::array_of(ValueSpec::object().closed().required("id", ValueSpec::integer()));
+        let rows =
+            ValueSpec::array_of(ValueSpec::object().closed().required("id", ValueSpec::integer()));
         Output::new(ValueSpec::object().closed().required("rows", rows), render::json)
     };
-    let result = run(tool(output(), |_| Ok(json!({ "rows": [{ "id": "x" }, {}], "more": 1 })))).await;
+    let result =
+        run(tool(output(), |_| Ok(json!({ "rows": [{ "id": "x" }, {}], "more": 1 })))).await;
     assert_eq!(result.error().unwrap().code(), Some(codes::INVALID_TOOL_OUTPUT));
     assert_eq!(&*result.error().unwrap().info().unwrap().name, "ToolOutputError");
     insta::assert_snapshot!(result.text());
@@ -235,11 +258,17 @@ async fn the_durable_result_keeps_content_error_and_meta_but_not_the_value() {
     let lines: Vec<String> = session.events().iter().map(|event| event.to_string()).collect();
     assert!(!lines.join("\n").contains("secret"));
     let stored = |line: &str| Json::parse(line).unwrap();
-    let results: Vec<Json> =
-        lines.iter().filter(|line| line.contains("\"tool/result\"")).map(|line| stored(line)).collect();
+    let results: Vec<Json> = lines
+        .iter()
+        .filter(|line| line.contains("\"tool/result\""))
+        .map(|line| stored(line))
+        .collect();
     assert_eq!(results[0]["data"]["meta"], json!({ "rows": 2 }));
     assert_eq!(results[0]["sourceEventSeqs"], json!([2]));
-    assert_eq!(results[1]["data"]["error"], json!({ "name": "ToolNotFoundError", "code": "UNKNOWN_TOOL" }));
+    assert_eq!(
+        results[1]["data"]["error"],
+        json!({ "name": "ToolNotFoundError", "code": "UNKNOWN_TOOL" })
+    );
     // The argument text is kept as it was received.
     assert!(lines.iter().any(|line| line.contains(r#""arguments":"{ }""#)));
     assert_eq!(*order.lock().unwrap(), ["live", "durable", "live", "durable"]);
@@ -253,7 +282,10 @@ fn the_answers_of_hooks_are_closed() {
         Decision::Deny(_) => "deny",
         Decision::Ask(_) => "ask",
     };
-    assert_eq!([Decision::Allow, Decision::deny(""), Decision::ask("")].map(name), ["allow", "deny", "ask"]);
+    assert_eq!(
+        [Decision::Allow, Decision::deny(""), Decision::ask("")].map(name),
+        ["allow", "deny", "ask"]
+    );
     assert!(PostDecision::accept().is_plain_accept());
     assert!(PostDecision::block([]).is_block());
     assert!(PostDecision::replace_content([]).replaced_content().is_some());
@@ -295,7 +327,11 @@ async fn a_body_sees_its_call_and_what_it_returns_is_what_programs_get() {
     );
     let runtime = ToolRuntime::builder().tool(echo).build().unwrap();
     let deep = Json::parse(&format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000))).unwrap();
-    for value in [json!({ "__proto__": 1, "": [null, 1.5, "ü"] }), json!(1_152_921_504_606_846_976_u64), deep] {
+    for value in [
+        json!({ "__proto__": 1, "": [null, 1.5, "ü"] }),
+        json!(1_152_921_504_606_846_976_u64),
+        deep,
+    ] {
         let result = runtime.execute(CallInput::new("1", "subject", value.clone())).await;
         assert_eq!(result.value(), Some(&value));
     }
