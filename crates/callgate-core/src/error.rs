@@ -305,6 +305,16 @@ impl ToolError {
         &self.message
     }
 
+    /// The message as a program reads it: it opens with the fixed word of its
+    /// [class](Self::class), said once.
+    pub fn for_program(&self) -> String {
+        let word = self.class.word();
+        if self.message.starts_with(word) {
+            return self.message.to_string();
+        }
+        format!("{word}: {}", self.message)
+    }
+
     /// Class name and code, if it has them. Denials and blocks have none.
     pub fn info(&self) -> Option<&ErrorInfo> {
         self.info.as_ref()

@@ -39,6 +39,8 @@ mod retry;
 mod spill;
 mod timeout;
 
+use crate::error::HookError;
+
 pub use approvals::Approvals;
 pub use call_budget::CallBudget;
 pub use metrics::Metrics;
@@ -46,3 +48,11 @@ pub use repeat_reminder::RepeatReminder;
 pub use retry::{Backoff, Retry};
 pub use spill::{Spill, SpillDirectory, SpillStore, SpillText, Spilled, path_segment};
 pub use timeout::Timeout;
+
+/// Fails where a timer would panic.
+fn check_timer() -> Result<(), HookError> {
+    let runtime = tokio::runtime::Handle::try_current();
+    runtime.map(drop).map_err(|_| {
+        HookError::failed("time limits and pauses need a tokio runtime; make the call inside one")
+    })
+}

@@ -219,7 +219,7 @@ impl Lane {
         self.inherit(&result);
         self.tally.count(committed.number, committed.name.clone(), result.is_error());
         committed.reply.send(match result.error() {
-            Some(error) => Err(format!("{}: {}", error.class(), error.message())),
+            Some(error) => Err(error.for_program()),
             None => Ok(result.value().cloned().unwrap_or_default()),
         });
         self.log_settled(committed.number, committed.name, committed.arguments, result);

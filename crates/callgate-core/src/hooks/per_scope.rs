@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::call::Call;
 use crate::registry::{ScopeId, WeakLayer};
@@ -15,7 +15,7 @@ const FEW: usize = 64;
 pub(super) struct PerScope<T>(Mutex<Values<T>>);
 
 struct Values<T> {
-    by_scope: BTreeMap<Option<ScopeId>, (WeakLayer, T)>,
+    by_scope: BTreeMap<Option<ScopeId>, (WeakLayer, Arc<Mutex<T>>)>,
     /// How many there may be before the next look.
     room: usize,
 }
@@ -23,12 +23,15 @@ struct Values<T> {
 impl<T: Default> PerScope<T> {
     /// Works on the value of the scope the call was made in.
     ///
-    /// The lock is held meanwhile, so `work` must not call anybody's code.
+    /// Its lock is held meanwhile, so `work` must not call anybody's code.
     pub(super) fn with<R>(&self, call: &Call, work: impl FnOnce(&mut T) -> R) -> R {
-        let mut values = self.lock();
-        values.make_room();
-        let fresh = || (call.weak_layer().clone(), T::default());
-        work(&mut values.by_scope.entry(call.scope()).or_insert_with(fresh).1)
+        let value = {
+            let mut values = lock(&self.0);
+            values.make_room();
+            let fresh = || (call.weak_layer().clone(), Arc::default());
+            values.by_scope.entry(call.scope()).or_insert_with(fresh).1.clone()
+        };
+        work(&mut lock(&value))
     }
 
     /// A copy of the value of a scope, if it ever called.
@@ -36,11 +39,7 @@ impl<T: Default> PerScope<T> {
     where
         T: Clone,
     {
-        self.lock().by_scope.get(&scope).map(|(_, value)| value.clone())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Values<T>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0).by_scope.get(&scope).map(|(_, value)| lock(value).clone())
     }
 }
 
@@ -63,4 +62,8 @@ impl<T> fmt::Debug for PerScope<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PerScope").finish_non_exhaustive()
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,7 +20,7 @@ use crate::signal::Signal;
 /// that an attempt deferred stay, whatever becomes of the next one. When the call is cancelled
 /// during a pause, its last failure stands.
 ///
-/// Pauses need a tokio runtime with its timer.
+/// Pauses need a tokio runtime with its timer; without one, a call that should pause fails.
 ///
 /// ```
 /// use callgate_core::{ToolRuntime, hooks::{Backoff, Retry}};
@@ -102,7 +102,7 @@ impl Hook<Execute> for Retry {
                     return Ok(executed);
                 }
                 let signal = Signal::either(call.signal(), next.signal());
-                if !pause(self.backoff.after(attempt), &signal).await {
+                if !pause(self.backoff.after(attempt), &signal).await? {
                     return Ok(executed);
                 }
                 tracing::debug!(tool = %call.name(), call = %call.id(), attempt, "call is repeated");
@@ -129,10 +129,11 @@ fn may_pass(executed: &Executed) -> bool {
 }
 
 /// Pauses; answers whether the call should go on afterwards.
-async fn pause(duration: Duration, signal: &Signal) -> bool {
+async fn pause(duration: Duration, signal: &Signal) -> Result<bool, HookError> {
     if duration.is_zero() || signal.is_cancelled() {
-        return !signal.is_cancelled();
+        return Ok(!signal.is_cancelled());
     }
+    super::check_timer()?;
     let elapsed = pin!(tokio::time::sleep(duration));
-    matches!(select(pin!(signal.cancelled()), elapsed).await, Either::Right(_))
+    Ok(matches!(select(pin!(signal.cancelled()), elapsed).await, Either::Right(_)))
 }

@@ -20,7 +20,7 @@ use crate::signal::{Cause, Signal};
 /// without a budget are left alone.
 ///
 /// It needs a tokio runtime with its timer; without one, calls of tools that declare a budget
-/// fail.
+/// fail and their bodies do not run.
 ///
 /// ```
 /// use callgate_core::{ToolRuntime, hooks::Timeout};
@@ -68,6 +68,7 @@ async fn run_within(
     call: &Call,
     mut next: Next<Execute>,
 ) -> Result<Executed, HookError> {
+    super::check_timer()?;
     let signal = Signal::either(call.signal(), next.signal());
     let mut running = pin!(next.run_with(signal.clone()));
     let timer = pin!(call.own_clock().sleep(budget));

@@ -93,7 +93,7 @@ async fn names_of_every_prototype_are_ordinary_names_here() {
     assert_eq!(answers[0], json!("__proto__"));
     assert_eq!(answers[1], json!("constructor"));
     for missing in [&answers[2], &answers[3]] {
-        assert!(missing.as_str().unwrap().starts_with("unknown tool: "), "{missing}");
+        assert!(missing.as_str().unwrap().starts_with("unknown tool `"), "{missing}");
     }
 }
 
@@ -109,7 +109,7 @@ async fn a_tool_that_went_after_the_start_fails_its_call_and_is_logged() {
     let counter = Counter::default();
     *registration.lock().unwrap() = Some(runtime.register(counting("x", &counter)).unwrap());
     let (result, session) = recorded(&runtime, |_| ()).await;
-    assert!(result.text().starts_with("unknown tool: "), "{}", result.text());
+    assert!(result.text().starts_with("unknown tool `x`"), "{}", result.text());
     let settled = settled(&session);
     assert_eq!((settled[0].is_error, counter.get()), (true, 0));
 }
@@ -610,9 +610,9 @@ async fn check_schedule(plan: Vec<Planned>, cap: usize) {
                         let mut bodies = bodies.lock().unwrap();
                         let (safe, alone, faults) = &mut *bodies;
                         if name == "alone" {
-                            *alone += 1
+                            *alone += 1;
                         } else {
-                            *safe += 1
+                            *safe += 1;
                         }
                         if *alone > 1 || (*alone == 1 && *safe > 0) || *safe > cap {
                             faults.push(format!("{safe} safe and {alone} alone at once"));
@@ -622,9 +622,9 @@ async fn check_schedule(plan: Vec<Planned>, cap: usize) {
                     tokio::time::sleep(Duration::from_millis(ms)).await;
                     let mut bodies = bodies.lock().unwrap();
                     if name == "alone" {
-                        bodies.1 -= 1
+                        bodies.1 -= 1;
                     } else {
-                        bodies.0 -= 1
+                        bodies.0 -= 1;
                     }
                     Ok(Json::Null)
                 }

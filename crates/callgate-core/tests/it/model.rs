@@ -163,7 +163,7 @@ impl Pair {
         if at == 0 { &self.runtime } else { &self.scopes[at - 1] }
     }
 
-    fn note(&mut self, at: usize, held: Held, real: Result<Registration, callgate_core::Error>) {
+    fn note(&mut self, at: usize, held: &Held, real: Result<Registration, callgate_core::Error>) {
         let expected = self.model.add(at, held.clone());
         match (expected, real) {
             (Some(id), Ok(registration)) => self.registrations.push((at, id, registration)),
@@ -184,7 +184,7 @@ impl Pair {
             Step::Register { at, name } => {
                 let at = self.place(at);
                 let real = self.layer(at).register(plain(NAMES[name]));
-                self.note(at, Held::Tool(name), real);
+                self.note(at, &Held::Tool(name), real);
             }
             Step::Restrict { at, allow, deny } => {
                 let at = self.place(at);
@@ -197,7 +197,7 @@ impl Pair {
                         None => Restriction::deny(named(&deny)),
                     };
                     let real = self.scopes[at - 1].restrict(real);
-                    self.note(at, Held::Mask { allow, deny }, real);
+                    self.note(at, &Held::Mask { allow, deny }, real);
                 }
             }
             Step::Present { at, mode } => {
@@ -205,7 +205,7 @@ impl Pair {
                 if at > 0 {
                     let mode = [Mode::Native, Mode::Code, Mode::Both][usize::from(mode)];
                     let real = self.scopes[at - 1].present_as(mode);
-                    self.note(at, Held::Mode(mode), real);
+                    self.note(at, &Held::Mode(mode), real);
                 }
             }
             Step::Undo { which } => {

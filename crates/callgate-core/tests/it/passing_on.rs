@@ -48,7 +48,7 @@ fn runtime() -> ToolRuntime {
     let tools = [succeeds, fails, passes_on];
     tools
         .into_iter()
-        .fold(ToolRuntime::builder(), |builder, tool| builder.tool(tool))
+        .fold(ToolRuntime::builder(), callgate_core::RuntimeBuilder::tool)
         .build()
         .unwrap()
 }

@@ -255,7 +255,7 @@ async fn the_durable_result_keeps_content_error_and_meta_but_not_the_value() {
     let recorder = Recorder::new(scope, session.clone()).unwrap();
     recorder.call(CallInput::from_text("1", "subject", "{ }")).await;
     recorder.call(CallInput::new("2", "nobody", json!({}))).await;
-    let lines: Vec<String> = session.events().iter().map(|event| event.to_string()).collect();
+    let lines: Vec<String> = session.events().iter().map(ToString::to_string).collect();
     assert!(!lines.join("\n").contains("secret"));
     let stored = |line: &str| Json::parse(line).unwrap();
     let results: Vec<Json> = lines
@@ -308,7 +308,7 @@ fn calls_and_what_they_share_can_cross_threads() {
     is_shared::<Executed>();
     // A call always has a signal, whether its caller gave one or not.
     let _: fn(&Call) -> &Signal = Call::signal;
-    fn _hook_is_an_object(_: Box<dyn Hook<callgate_core::hook::PreExecute>>) {}
+    let _: Option<Box<dyn Hook<callgate_core::hook::PreExecute>>> = None;
 }
 
 // PIPE-23 PIPE-25

@@ -8,6 +8,7 @@ use callgate_core::{
     CallInput, Cause, FailureClass, HookError, Signal, ToolContext, ToolDefinition, ToolError,
 };
 use callgate_schema::json;
+use futures_util::FutureExt;
 use futures_util::future::join;
 use tokio::time::{Instant, sleep};
 
@@ -120,6 +121,23 @@ async fn a_cancelled_call_stops_pausing_and_keeps_its_last_failure() {
         let (result, ()) = join(runtime.execute(input), stop).await;
         assert_eq!(failure(&result), (FailureClass::Failed, None, "failed in run 1"));
         assert_eq!((start.elapsed(), runs.load(Ordering::SeqCst)), (ms(5), 1));
+    }
+}
+
+#[test]
+fn without_a_runtime_only_calls_that_pause_fail() {
+    for (backoff, expected) in [
+        (Backoff::none(), "failed in run 3"),
+        (
+            Backoff::constant(ms(1)),
+            "time limits and pauses need a tokio runtime; make the call inside one",
+        ),
+    ] {
+        let runs = Arc::default();
+        let runtime = runtime([flaky(9, FailureClass::Failed, &runs).repeatable()]);
+        runtime.hook(Retry::new(3, backoff));
+        let result = call(&runtime, "flaky").now_or_never().unwrap();
+        assert_eq!(failure(&result), (FailureClass::Failed, None, expected));
     }
 }
 

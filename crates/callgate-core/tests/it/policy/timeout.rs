@@ -4,17 +4,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use callgate_core::hooks::{Backoff, Retry, Timeout};
+use callgate_core::program::RunClock;
 use callgate_core::testing::{ScriptedEngine, ScriptedTools};
 use callgate_core::{
-    Approval, CallInput, Cause, Decision, FailureClass, HookError, Signal, ToolContext,
+    Approval, CallInput, Cause, Decision, Executed, FailureClass, HookError, Signal, ToolContext,
     ToolDefinition, ToolError, codes,
 };
 use callgate_schema::{Json, json};
+use futures_util::FutureExt;
 use futures_util::future::join;
 use tokio::time::{Instant, sleep};
 
 use super::{call, contexts, failure, go, ms, note, runtime, runtime_for, tool};
-use crate::support::{Counter, delegating, napping};
+use crate::support::{Counter, counting, delegating, napping};
 
 /// A tool that works for some time and stops at once when it is told to.
 fn obedient(name: &str, work: Duration) -> ToolDefinition {
@@ -85,7 +87,7 @@ async fn the_timer_is_disarmed_when_the_body_has_settled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_late_success_and_a_late_failure_become_a_timeout() {
+async fn whatever_comes_too_late_becomes_a_timeout() {
     // POLICY-4
     let late = |is_error: bool| {
         tool("slow", move |_, context: ToolContext| async move {
@@ -94,11 +96,13 @@ async fn a_late_success_and_a_late_failure_become_a_timeout() {
             if is_error { Err(ToolError::failed("broken")) } else { Ok(json!("late")) }
         })
     };
-    for is_error in [false, true] {
+    for (is_error, is_recovered) in [(false, false), (true, false), (true, true)] {
         let runtime = runtime([late(is_error).timeout(ms(50))]);
         runtime.hook(Timeout::declared());
-        runtime.on_execute(|_, mut next| async move {
-            Ok(next.run().await?.with_context(note("from a hook further in")))
+        runtime.on_execute(move |_, mut next| async move {
+            let executed = next.run().await?;
+            let executed = if is_recovered { Executed::success("cached") } else { executed };
+            Ok(executed.with_context(note("from a hook further in")))
         });
         let result = call(&runtime, "slow").await;
         assert_eq!(failure(&result), timed_out(LATE));
@@ -273,4 +277,44 @@ async fn any_budget_is_exact_and_none_is_too_long() {
         };
         assert_eq!(result.text(), expected);
     }
+}
+
+#[test]
+fn without_a_runtime_a_limited_call_fails_before_its_body_runs() {
+    let runs = Counter::default();
+    let runtime = runtime([counting("quick", &runs).timeout(ms(50)), counting("free", &runs)]);
+    runtime.hook(Timeout::declared());
+    let result = call(&runtime, "quick").now_or_never().unwrap();
+    let message = "time limits and pauses need a tokio runtime; make the call inside one";
+    assert_eq!(failure(&result), (FailureClass::Failed, None, message));
+    assert_eq!(runs.get(), 0);
+    assert_eq!(call(&runtime, "free").now_or_never().unwrap().text(), "free");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_stands_still_for_its_own_pauses_and_for_those_of_its_parts() {
+    let run = RunClock::default();
+    let (part, other) = (run.child(), run.child());
+    let first = part.pause();
+    sleep(ms(10)).await;
+    let second = part.pause();
+    sleep(ms(10)).await;
+    drop(first);
+    sleep(ms(10)).await;
+    assert_eq!([&run, &part, &other].map(RunClock::waited), [ms(30), ms(30), ms(0)]);
+    drop(second);
+    sleep(ms(10)).await;
+    let third = run.pause();
+    sleep(ms(10)).await;
+    assert_eq!([&run, &part, &other].map(RunClock::waited), [ms(40), ms(30), ms(0)]);
+    drop(third);
+
+    let start = Instant::now();
+    let asking = async {
+        sleep(ms(5)).await;
+        let _pause = part.pause();
+        sleep(ms(1_000)).await;
+    };
+    join(asking, part.sleep(ms(20))).await;
+    assert_eq!(start.elapsed(), ms(1_020));
 }
