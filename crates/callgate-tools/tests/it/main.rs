@@ -1,0 +1,16 @@
+//! Tests of the first-party tools through a runtime.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "helpers of tests fail the test"
+)]
+
+mod cancellation;
+mod escapes;
+mod glob;
+mod grep;
+mod read;
+mod support;
+mod surface;
