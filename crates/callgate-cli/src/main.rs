@@ -1,1 +1,57 @@
-fn main() {}
+//! The `callgate` command.
+
+mod args;
+mod calls;
+mod command;
+mod config;
+mod engine;
+mod environment;
+mod failure;
+mod host;
+mod input;
+mod interrupt;
+mod look;
+mod meter;
+mod policy;
+mod progress;
+mod recorded;
+mod render;
+mod session_log;
+mod source;
+mod terminal;
+mod time;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::Arguments;
+use environment::Environment;
+use failure::{Exit, Failure};
+use terminal::Terminal;
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return explain(&error).into(),
+    };
+    let terminal = Terminal::new(arguments.color, arguments.quiet);
+    let ended = command::run(arguments.command, terminal, &Environment::read());
+    ended.unwrap_or_else(|failure| report(&failure, terminal)).into()
+}
+
+/// Prints what clap has to say: help, the version, or what is wrong with the command line.
+fn explain(error: &clap::Error) -> Exit {
+    let wanted = if error.use_stderr() { Exit::Usage } else { Exit::Success };
+    match error.print() {
+        Ok(()) => wanted,
+        Err(error) => Failure::from(error).exit(),
+    }
+}
+
+fn report(failure: &Failure, terminal: Terminal) -> Exit {
+    if let Some(message) = failure.message() {
+        terminal.error(message);
+    }
+    failure.exit()
+}

@@ -1,0 +1,222 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
+
+use crate::look::Colors;
+
+/// A guarded tool runtime for AI agents.
+///
+/// Every tool call, whoever makes it, takes one path: rules, guards, hooks around the tool, a check of its output. What
+/// stops a direct call stops the same call made by a program.
+#[derive(Debug, Parser)]
+#[command(
+    name = "callgate",
+    version,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "See `callgate --help` for examples, exit codes and files.",
+    after_long_help = AFTER_HELP
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// When to use colours: auto, always or never
+    #[arg(long, global = true, help_heading = EVERYWHERE, value_name = "WHEN", hide_possible_values = true)]
+    #[arg(value_enum, default_value_t)]
+    pub(crate) color: Colors,
+
+    /// Show no progress and no notes; errors and warnings remain
+    #[arg(long, short, global = true, help_heading = EVERYWHERE)]
+    pub(crate) quiet: bool,
+}
+
+/// The heading of options that every command has.
+const EVERYWHERE: &str = "Common options";
+
+const AFTER_HELP: &str = "\
+Examples:
+  callgate run examples/programs/largest-files.ts
+  callgate run -e 'return await tools.glob({ pattern: \"**/*.md\" })'
+  callgate tools list
+  callgate log
+
+Exit codes:
+  0    everything was done
+  1    the program or the call failed
+  2    the command line or the configuration is wrong; nothing was run
+  130  interrupted by Ctrl-C
+  141  whoever read standard output stopped reading
+  143  ended by SIGTERM
+
+Files:
+  Configuration  `--config FILE`, else `$CALLGATE_CONFIG`, else `callgate/callgate.json` in
+                 `$XDG_CONFIG_HOME` (~/.config); JSON with comments
+  Session logs   `callgate/` in `$XDG_STATE_HOME` (~/.local/state), readable by you alone";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(RunArguments),
+    /// Show and call the tools that programs can use
+    #[command(subcommand)]
+    Tools(ToolsCommand),
+    Sdk(SdkArguments),
+    Log(LogArguments),
+}
+
+/// Run a program that calls tools
+///
+/// The program is the inside of an async function in TypeScript: it calls `await tools.name(args)`, logs with
+/// `console.log`, and returns its result. Types are erased, not checked. What it returns is shown, a list of flat objects
+/// as a table, and below it every call it made.
+#[derive(Debug, Args)]
+#[command(group = ArgGroup::new("program").required(true), after_help = "\
+Examples:
+  callgate run examples/programs/largest-files.ts
+  callgate run -e 'return (await tools.glob({ pattern: \"**/*.rs\" })).length'
+  echo 'return 6 * 7' | callgate run -
+  callgate run --json --timeout 10 program.ts | jq .result")]
+pub(crate) struct RunArguments {
+    /// A file with the program; `-` reads it from standard input
+    #[arg(group = "program")]
+    pub(crate) file: Option<PathBuf>,
+
+    /// The program itself
+    #[arg(long, short, group = "program", value_name = "CODE", allow_hyphen_values = true)]
+    pub(crate) eval: Option<String>,
+
+    /// Print one JSON object: `ok`, `result`, `logs`, `error` and `calls`
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// End the program after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Write the session log to this new file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) setup: SetupArguments,
+}
+
+/// What every command needs that works with tools.
+#[derive(Debug, Args)]
+pub(crate) struct SetupArguments {
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// The directory that tools may read; the working directory unless given
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// List the tools
+    #[command(after_help = "Example:\n  callgate tools list --json | jq '.[].name'")]
+    List {
+        /// Print a JSON list: `name`, `description`, `parameters`, `output` and `deniedBy`
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        setup: SetupArguments,
+    },
+    /// Describe one tool: what it does, its arguments, what it returns
+    #[command(after_help = "Example:\n  callgate tools describe grep")]
+    Describe {
+        /// The tool
+        name: String,
+        /// Print a JSON object, as in the list
+        #[arg(long)]
+        json: bool,
+        #[command(flatten)]
+        setup: SetupArguments,
+    },
+    /// Call one tool
+    ///
+    /// The call takes the same path as one made by a program, and is logged as a session of its own.
+    #[command(after_help = "\
+Examples:
+  callgate tools call read '{\"path\": \"README.md\"}'
+  callgate tools call glob '{\"pattern\": \"**/*.toml\"}' --json
+  generate-arguments | callgate tools call grep -")]
+    Call(CallArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CallArguments {
+    /// The tool
+    pub(crate) name: String,
+
+    /// Its arguments, a JSON object; `-` reads them from standard input
+    #[arg(value_name = "JSON", default_value = "{}")]
+    pub(crate) arguments: String,
+
+    /// Print one JSON object: `ok`, `result`, `content`, `error` and `ms`
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write the session log to this new file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) setup: SetupArguments,
+}
+
+/// Print what a model is told about writing programs: how to call tools, and their types
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  callgate sdk --lang typescript > sdk.md")]
+pub(crate) struct SdkArguments {
+    /// The language of the programs
+    #[arg(long, value_name = "LANGUAGE", value_enum, default_value_t)]
+    pub(crate) lang: SdkLanguage,
+
+    #[command(flatten)]
+    pub(crate) setup: SetupArguments,
+}
+
+/// The languages that programs can be run in.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum SdkLanguage {
+    #[default]
+    Typescript,
+}
+
+/// Show the log of a session: its calls, how they ended, and what rules said about them
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  callgate log
+  callgate log --list
+  callgate log 20261201-150405.678-4711
+  callgate log session.jsonl --json | jq -c 'select(.type == \"policy/decision\")'")]
+pub(crate) struct LogArguments {
+    /// A log file or the id of a session; the newest one unless given
+    pub(crate) file: Option<PathBuf>,
+
+    /// Print the events as they are, one JSON object a line; the first line is the header
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// List the sessions, the newest last
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) list: bool,
+}
+
+/// A positive number of seconds.
+fn seconds(text: &str) -> Result<Duration, String> {
+    const LONGEST: u64 = i32::MAX as u64 / 1_000;
+    let seconds: Option<f64> = text.parse().ok();
+    let duration = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    duration.filter(|duration| !duration.is_zero() && duration.as_secs() <= LONGEST).ok_or_else(
+        || format!("give a number of seconds above 0 and at most {LONGEST}, such as 10 or 0.5"),
+    )
+}

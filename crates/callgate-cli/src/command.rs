@@ -1,0 +1,25 @@
+//! The commands, one file each.
+
+mod log;
+mod run;
+mod sdk;
+mod tools;
+
+use crate::args::Command;
+use crate::environment::Environment;
+use crate::failure::{Exit, Failure};
+use crate::terminal::Terminal;
+
+/// Runs a command and answers how the process ends.
+pub(crate) fn run(
+    command: Command,
+    terminal: Terminal,
+    environment: &Environment,
+) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(arguments) => run::run(&arguments, terminal, environment),
+        Command::Tools(command) => tools::run(&command, terminal, environment),
+        Command::Sdk(arguments) => sdk::run(&arguments, terminal, environment),
+        Command::Log(arguments) => log::run(&arguments, terminal, environment),
+    }
+}

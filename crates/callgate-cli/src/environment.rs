@@ -1,0 +1,45 @@
+//! The only place that reads the environment of the process.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+/// What the environment says about where things are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Environment {
+    /// `$CALLGATE_CONFIG`: the configuration file to use.
+    pub(crate) config: Option<PathBuf>,
+    config_home: Option<PathBuf>,
+    state_home: Option<PathBuf>,
+}
+
+impl Environment {
+    pub(crate) fn read() -> Self {
+        let home = absolute("HOME");
+        let below_home = |path: &str| home.as_ref().map(|home| home.join(path));
+        Self {
+            config: set("CALLGATE_CONFIG"),
+            config_home: absolute("XDG_CONFIG_HOME").or_else(|| below_home(".config")),
+            state_home: absolute("XDG_STATE_HOME").or_else(|| below_home(".local/state")),
+        }
+    }
+
+    /// Where the configuration is if nobody names another.
+    pub(crate) fn default_config(&self) -> Option<PathBuf> {
+        self.config_home.as_ref().map(|home| home.join("callgate").join("callgate.json"))
+    }
+
+    /// Where session logs are kept.
+    pub(crate) fn state_dir(&self) -> Option<PathBuf> {
+        self.state_home.as_ref().map(|home| home.join("callgate"))
+    }
+}
+
+/// A variable that is set to something. An empty one counts as unset.
+fn set(name: &str) -> Option<PathBuf> {
+    env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+/// A base directory. The XDG specification has relative ones ignored.
+fn absolute(name: &str) -> Option<PathBuf> {
+    set(name).filter(|path| Path::is_absolute(path))
+}

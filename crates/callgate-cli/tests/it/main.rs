@@ -1,0 +1,15 @@
+//! The binary from outside: what it prints, where, and how it ends.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
+
+mod config;
+mod examples;
+mod help;
+mod interrupt;
+mod limits;
+mod log;
+mod output;
+mod policy;
+mod run;
+mod sandbox;
+mod tools;
