@@ -23,7 +23,9 @@ const FILES: &[Generated] = &[
     Generated {
         path: "docs/conformance.md",
         section: None,
-        make: |cx| cx.cargo_output(&["run", "-q", "-p", "callgate-core", "--example", "conformance"]),
+        make: |cx| {
+            cx.cargo_output(&["run", "-q", "-p", "callgate-core", "--example", "conformance"])
+        },
     },
 ];
 
