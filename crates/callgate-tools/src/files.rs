@@ -8,6 +8,8 @@ mod ignored;
 mod pattern;
 mod read;
 mod root;
+#[cfg(test)]
+mod tests;
 mod walk;
 mod window;
 
@@ -30,7 +32,7 @@ pub use root::RootError;
 /// no step follows a link unseen. Links that stay inside are followed where a call names them;
 /// searches follow none.
 ///
-/// All three may run concurrently. They work on tokio's threads for blocking work, so they need
+/// All three may run concurrently, and again after a failure. They work on tokio's threads for blocking work, so they need
 /// a tokio runtime. A cancelled call ends within one chunk of a file.
 ///
 /// ```
@@ -87,7 +89,7 @@ impl FileTools {
     }
 }
 
-/// A tool whose work blocks: it runs on a thread of its own and is told when to stop.
+/// A tool that only reads. Its work blocks: it runs on a thread of its own and is told when to stop.
 fn definition<A: DeserializeOwned + Send + 'static>(
     root: &Arc<Root>,
     name: &'static str,
@@ -106,7 +108,7 @@ fn definition<A: DeserializeOwned + Send + 'static>(
             blocking::run(&context, move |watch| work(&root, &arguments, watch)).await
         }
     };
-    ToolDefinition::new(name, description, parameters, output, body).concurrency_safe()
+    ToolDefinition::new(name, description, parameters, output, body).concurrency_safe().repeatable()
 }
 
 /// A count given by the model: at least 1, at most `most`.

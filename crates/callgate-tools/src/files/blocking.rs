@@ -12,6 +12,10 @@ use callgate::{FailureClass, Signal, ToolContext, ToolError, codes::ABORTED};
 pub(super) struct Watch(Signal);
 
 impl Watch {
+    pub(super) fn new(signal: &Signal) -> Self {
+        Self(signal.clone())
+    }
+
     /// Fails once the call is cancelled; to be asked between files and chunks.
     pub(super) fn check(&self) -> Result<(), ToolError> {
         if self.0.is_cancelled() { Err(aborted(&self.0)) } else { Ok(()) }
@@ -25,7 +29,7 @@ pub(super) async fn run<T: Send + 'static>(
     work: impl FnOnce(&Watch) -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     let signal = context.signal();
-    let watch = Watch(signal.clone());
+    let watch = Watch::new(signal);
     let waiting = Waiting::new(work);
     let mut task = tokio::task::spawn_blocking({
         let waiting = waiting.clone();

@@ -1,7 +1,7 @@
 //! `grep`: lines that match a regular expression.
 
 mod matches;
-mod regex;
+pub(super) mod regex;
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::pattern::PathPattern;
 use super::root::{OpenDirectory, OpenFile, Opened, Root, shown};
 use super::walk::Walk;
 use super::{count, fault, items, number, plural, skipped_note, text};
-use matches::{Matches, Searched};
+pub(super) use matches::{Matches, Searched};
 
 /// The most matching lines in one answer.
 const MOST_MATCHES: usize = 1_000;

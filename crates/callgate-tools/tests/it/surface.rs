@@ -50,7 +50,7 @@ fn programs_see_the_types_of_values() {
 }
 
 #[test]
-fn all_calls_may_overlap() {
+fn all_calls_may_overlap_and_be_made_again() {
     // FS-10
     let tree = Tree::new([]);
     for (name, arguments) in [
@@ -60,6 +60,7 @@ fn all_calls_may_overlap() {
     ] {
         let input = CallInput::new("1", name, arguments);
         assert_eq!(tree.runtime.execution_mode(&input), ExecutionMode::Parallel, "{name}");
+        assert!(tree.runtime.get(name).unwrap().is_repeatable());
         assert_eq!(tree.runtime.get(name).unwrap().declared_timeout(), None);
     }
 }

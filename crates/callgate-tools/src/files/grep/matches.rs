@@ -1,6 +1,5 @@
 //! The matching lines found so far.
 
-use std::fs::File;
 use std::io::{self, Read};
 
 use callgate::{Json, ToolError, json};
@@ -20,7 +19,7 @@ const MOST_BYTES: usize = 102_400;
 const MOST_HEAP: usize = 16 << 20;
 
 /// Searches files one after the other and keeps the first matching lines.
-pub(super) struct Matches<'a> {
+pub(in crate::files) struct Matches<'a> {
     matcher: RegexMatcher,
     searcher: Searcher,
     watch: &'a Watch,
@@ -33,14 +32,14 @@ pub(super) struct Matches<'a> {
 }
 
 /// What became of a file.
-pub(super) enum Searched {
+pub(in crate::files) enum Searched {
     Whole,
     Binary,
     Unreadable(io::Error),
 }
 
 impl<'a> Matches<'a> {
-    pub(super) fn new(matcher: RegexMatcher, limit: usize, watch: &'a Watch) -> Self {
+    pub(in crate::files) fn new(matcher: RegexMatcher, limit: usize, watch: &'a Watch) -> Self {
         let searcher = SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
             .binary_detection(BinaryDetection::quit(0))
@@ -64,7 +63,11 @@ impl<'a> Matches<'a> {
     }
 
     /// Searches one file to its end. Of a file that turns out not to be text nothing is kept.
-    pub(super) fn search(&mut self, path: &str, file: File) -> Result<Searched, ToolError> {
+    pub(in crate::files) fn search(
+        &mut self,
+        path: &str,
+        text: impl Read,
+    ) -> Result<Searched, ToolError> {
         let mut found = InFile {
             matcher: &self.matcher,
             room: self.limit - self.kept,
@@ -75,7 +78,7 @@ impl<'a> Matches<'a> {
             total: 0,
             is_binary: false,
         };
-        let text = Watched { file, watch: self.watch };
+        let text = Watched { text, watch: self.watch };
         let outcome = self.searcher.search_reader(&self.matcher, text, &mut found);
         self.watch.check()?;
         if let Err(error) = outcome {
@@ -99,16 +102,16 @@ impl<'a> Matches<'a> {
     }
 }
 
-/// A file whose reading fails once the call is cancelled.
-struct Watched<'a> {
-    file: File,
+/// A text whose reading fails once the call is cancelled.
+struct Watched<'a, R> {
+    text: R,
     watch: &'a Watch,
 }
 
-impl Read for Watched<'_> {
+impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.watch.check().map_err(|error| io::Error::other(error.to_string()))?;
-        self.file.read(buffer)
+        self.text.read(buffer)
     }
 }
 

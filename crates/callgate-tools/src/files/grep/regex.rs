@@ -6,7 +6,10 @@ use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 /// How large a compiled expression may be, in bytes.
 const LARGEST: usize = 10 << 20;
 
-pub(super) fn compile(pattern: &str, ignore_case: bool) -> Result<RegexMatcher, ToolError> {
+pub(in crate::files) fn compile(
+    pattern: &str,
+    ignore_case: bool,
+) -> Result<RegexMatcher, ToolError> {
     if pattern.is_empty() {
         let message = "`pattern` is empty, which matches every line; use `read` to see whole files";
         return Err(ToolError::invalid_arguments(message));
