@@ -53,7 +53,7 @@ fn a_log_file_is_a_header_and_one_line_per_event() {
     let folder = Folder::new();
     let path = folder.path("a/b/s.jsonl");
     let header = SessionHeader::new("s-1", 1_000)
-        .with_cwd("/home/me")
+        .with_cwd("/srv/project")
         .with_parent_session("s-0")
         .with_origin("gateway")
         .with_delegation_depth(1)
@@ -63,7 +63,7 @@ fn a_log_file_is_a_header_and_one_line_per_event() {
     session.append(user("hello")).unwrap();
     session.append(turn_end(1)).unwrap();
     insta::assert_snapshot!(fs::read_to_string(&path).unwrap(), @r#"
-    {"type":"session","version":0,"id":"s-1","createdAt":1000,"cwd":"/home/me","parentSession":"s-0","origin":"gateway","delegationDepth":1,"preset":"read-only"}
+    {"type":"session","version":0,"id":"s-1","createdAt":1000,"cwd":"/srv/project","parentSession":"s-0","origin":"gateway","delegationDepth":1,"preset":"read-only"}
     {"type":"turn/start","seq":0,"time":5000,"data":{"turn":1}}
     {"type":"user/message","seq":1,"time":5000,"data":{"role":"user","source":{"kind":"user"},"content":[{"type":"text","text":"hello"}]},"surfaceOp":"append"}
     {"type":"turn/end","seq":2,"time":5000,"data":{"turn":1,"reason":{"kind":"completed"}}}
