@@ -64,3 +64,14 @@ pub mod schema {
 pub mod engine {
     pub use callgate_engine::*;
 }
+
+/// The guide: longer texts whose code runs as tests.
+pub mod guide {
+    #[doc = include_str!("../../../docs/guide/hooks.md")]
+    pub mod hooks {}
+}
+
+/// The code of the README runs as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
