@@ -71,7 +71,7 @@ async fn a_violation_fails_the_call_it_is_found_in() {
     }
 }
 
-// INV-3 INV-4 INV-5 INV-6
+// INV-3 INV-4 INV-5 INV-6 SESSION-14
 #[tokio::test]
 async fn ordinary_calls_break_no_invariant_even_if_the_checker_comes_late() {
     let runtime = ToolRuntime::builder()

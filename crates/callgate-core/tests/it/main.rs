@@ -1,6 +1,8 @@
 //! The behaviour of the registry and the pipeline, through the public API.
 
 #[cfg(test)]
+mod borders;
+#[cfg(test)]
 mod bridge;
 #[cfg(test)]
 mod cancel;

@@ -81,6 +81,7 @@ async fn the_prompt_is_byte_identical_whatever_the_order_of_registration() {
     assert_ne!(one, text(&["a", "b"]).await);
 }
 
+// TEST-3
 #[tokio::test]
 async fn the_whole_prompt_of_code_mode_reads_like_this() {
     let root = runtime(Mode::Code);

@@ -233,7 +233,7 @@ async fn a_result_is_one_immutable_object_that_everybody_shares() {
     assert_eq!(kept.lock().unwrap()[0].outcome(), &Outcome::Success(json!("subject")));
 }
 
-// RESULT-10 RESULT-16 EVT-17 LOOP-9
+// RESULT-10 RESULT-16 EVT-17 LOOP-9 SESSION-10
 #[tokio::test]
 async fn the_durable_result_keeps_content_error_and_meta_but_not_the_value() {
     let output = Output::new(ValueSpec::json(), |_, _| vec![Content::text("shown")])

@@ -220,7 +220,7 @@ fn only_an_exact_yes_of_the_classifier_makes_a_call_parallel() {
     assert_eq!(collapsed.execution_mode(&direct), ExecutionMode::Exclusive);
 }
 
-// SCHED-5 SCHED-6
+// SCHED-5 SCHED-6 BRIDGE-11
 #[tokio::test]
 async fn the_staged_form_is_what_execute_does() {
     let runtime = runtime();
