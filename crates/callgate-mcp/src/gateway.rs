@@ -1,0 +1,121 @@
+//! The gateway: one MCP server in front of many.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use callgate::session::Session as Log;
+use callgate::{Error, Signal, ToolRuntime};
+use tokio::time::Instant;
+
+use crate::downstream::{self, Ended};
+use crate::upstream::{McpServers, ServerStatus};
+
+/// Makes the log of a client's session.
+pub type LogFn = dyn Fn() -> Result<Log, Error> + Send + Sync;
+
+/// How a gateway presents itself.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct GatewayOptions {
+    /// How long a client's first questions may wait for servers to start.
+    pub settle_within: Duration,
+    /// How long running calls may take to end at the end of a session.
+    pub drain: Duration,
+    /// How much of the SDK the description of `run_code` holds.
+    pub sdk: SdkDetail,
+    /// Up to how many bytes the SDK is shown whole, where that is decided by its size.
+    pub sdk_inline_bytes: usize,
+    /// Makes the log of each session. Without, calls are not recorded.
+    pub log: Option<Arc<LogFn>>,
+}
+
+impl Default for GatewayOptions {
+    /// Two and a half seconds for servers to start, five for calls to end, and an SDK that is
+    /// shown whole up to 16,384 bytes.
+    fn default() -> Self {
+        Self {
+            settle_within: Duration::from_millis(2_500),
+            drain: Duration::from_secs(5),
+            sdk: SdkDetail::Auto,
+            sdk_inline_bytes: 16_384,
+            log: None,
+        }
+    }
+}
+
+impl fmt::Debug for GatewayOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GatewayOptions")
+            .field("settle_within", &self.settle_within)
+            .field("drain", &self.drain)
+            .field("sdk", &self.sdk)
+            .field("sdk_inline_bytes", &self.sdk_inline_bytes)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How much of the SDK a model is shown at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "whole, in part, or by size")]
+pub enum SdkDetail {
+    /// Every declaration.
+    Full,
+    /// One line for each tool; programs look declarations up.
+    Catalogue,
+    /// Whole if it is short enough.
+    #[default]
+    Auto,
+}
+
+/// One MCP server in front of many: its clients see the tools of all of them, as functions or as
+/// programs to write, and every call takes the runtime's one path.
+#[derive(Debug)]
+pub struct Gateway {
+    pub(crate) runtime: ToolRuntime,
+    pub(crate) servers: McpServers,
+    pub(crate) options: GatewayOptions,
+    /// Until when first questions may wait.
+    settled_by: Instant,
+}
+
+impl Gateway {
+    /// A gateway to these servers, which must be connected to this runtime.
+    pub fn new(runtime: ToolRuntime, servers: McpServers, options: GatewayOptions) -> Self {
+        let settled_by = Instant::now() + options.settle_within;
+        Self { runtime, servers, options, settled_by }
+    }
+
+    /// How each server is.
+    pub fn status(&self) -> Vec<ServerStatus> {
+        self.servers.status()
+    }
+
+    /// Waits until each server is ready or has failed once, but not for ever.
+    pub(crate) async fn settled(&self) {
+        self.servers.settled(self.settled_by.saturating_duration_since(Instant::now())).await;
+    }
+
+    /// Serves one client on standard input and output, until it goes or `stop` is cancelled. Then
+    /// no new calls are taken; at the end of input running ones may end by themselves for a
+    /// while, otherwise they are cancelled at once; then all servers are ended.
+    ///
+    /// From here on standard output carries nothing but the protocol: whatever else is printed
+    /// goes to standard error.
+    ///
+    /// # Errors
+    ///
+    /// If standard output cannot be taken over, or the session's log cannot be made.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel `stop` instead of dropping the future, which would leave calls to end unseen.
+    pub async fn serve_stdio(self: &Arc<Self>, stop: &Signal) -> io::Result<Ended> {
+        let (frames, lines, writer) = downstream::stdio::open()?;
+        let ended = downstream::Session::serve(self.clone(), frames, lines, stop).await;
+        writer.flushed().await;
+        self.servers.shutdown().await;
+        ended.map_err(io::Error::other)
+    }
+}

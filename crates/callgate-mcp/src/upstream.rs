@@ -1,0 +1,204 @@
+//! The MCP servers behind this process: started, watched, read and called.
+
+mod backoff;
+mod listing;
+mod process;
+mod server;
+mod status;
+mod supervisor;
+mod watchdog;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use callgate::{Layer, Str};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub(crate) use server::Server;
+pub use status::{ServerState, ServerStatus};
+
+use crate::caller::Callers;
+use crate::config::{ServerConfig, Transport};
+use crate::tool::McpTool;
+use supervisor::supervise;
+use watchdog::Watchdog;
+
+/// What all servers of one set have in common.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ClientOptions {
+    /// The environment of this process; servers get of it what
+    /// [`is_inherited`](crate::is_inherited) lets through.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The longest message that is accepted from a server, in bytes. A longer one fails the call
+    /// it answers.
+    pub max_message_bytes: usize,
+}
+
+impl Default for ClientOptions {
+    /// An empty environment, and messages of up to 64 MiB.
+    fn default() -> Self {
+        Self { environment: Vec::new(), max_message_bytes: 64 * 1024 * 1024 }
+    }
+}
+
+/// A set of MCP servers whose tools are registered in a layer, and stay up to date there.
+///
+/// Servers are independent: one that is missing, slow, noisy or dead costs the others nothing. It
+/// is started again after a while; calls of its tools fail quickly meanwhile.
+///
+/// ```
+/// use callgate::ToolRuntime;
+/// use callgate_mcp::{ClientOptions, McpServers, ServerConfig, ServerState, Stdio};
+/// use std::time::Duration;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), callgate::Error> {
+/// let runtime = ToolRuntime::builder().build()?;
+/// let missing = ServerConfig::stdio("files", Stdio::new("/no/such/server"));
+/// let servers = McpServers::connect(&runtime, vec![missing], ClientOptions::default());
+/// servers.settled(Duration::from_secs(3)).await;
+/// assert!(matches!(servers.status()[0].state, ServerState::Down { .. }));
+/// servers.shutdown().await;
+/// # Ok(()) }
+/// ```
+///
+/// # Cancellation
+///
+/// Dropping it, like [`shutdown`](Self::shutdown), ends the servers and removes their tools, but
+/// nobody waits for it.
+pub struct McpServers {
+    shared: Arc<Shared>,
+    servers: Vec<Arc<Server>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// What the servers of one set share.
+pub(crate) struct Shared {
+    pub(crate) layer: Layer,
+    pub(crate) options: ClientOptions,
+    pub(crate) callers: Callers,
+    /// The registered tools of all servers, by public name.
+    pub(crate) tools: RwLock<BTreeMap<Str, Arc<McpTool>>>,
+    watchdog: Arc<Watchdog>,
+}
+
+/// Where a tool comes from.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ToolOrigin {
+    /// The name of the server in the configuration.
+    pub server: Str,
+    /// What the server calls the tool.
+    pub tool: Str,
+    /// What the server says about it: an object, or null if it says nothing.
+    pub annotations: callgate::Json,
+    /// Whether the annotations may be believed.
+    pub is_trusted: bool,
+}
+
+impl McpServers {
+    /// Starts the servers; returns at once. Of two with the same name only the first is used.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn connect(layer: &Layer, servers: Vec<ServerConfig>, options: ClientOptions) -> Self {
+        let shared = Arc::new(Shared {
+            layer: layer.clone(),
+            options,
+            callers: Callers::default(),
+            tools: RwLock::default(),
+            watchdog: Arc::new(Watchdog::start()),
+        });
+        let mut names = BTreeSet::new();
+        let servers: Vec<Arc<Server>> = servers
+            .into_iter()
+            .map(|mut config| {
+                if !names.insert(config.name.clone()) {
+                    let reason =
+                        format!("the name `{}` is used twice; rename this server", config.name);
+                    config.transport = Transport::Unusable(reason.into());
+                }
+                Arc::new(Server::new(config, shared.clone()))
+            })
+            .collect();
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        for server in &servers {
+            tasks.spawn(supervise(server.clone(), stop.clone()));
+        }
+        Self { shared, servers, tasks, stop }
+    }
+
+    /// Waits until each server is ready or has failed once, at most this long.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future loses nothing.
+    pub async fn settled(&self, at_most: Duration) {
+        let all = async {
+            for server in &self.servers {
+                server.settled().await;
+            }
+        };
+        if timeout(at_most, all).await.is_err() {
+            tracing::info!("not all servers answered in time; their tools appear later");
+        }
+    }
+
+    /// How each server is, in the order they were declared.
+    pub fn status(&self) -> Vec<ServerStatus> {
+        self.servers.iter().map(|server| server.status()).collect()
+    }
+
+    /// Where the tool of that name comes from, if it is one of theirs.
+    pub fn origin(&self, name: &str) -> Option<ToolOrigin> {
+        self.shared.tool(name).map(|tool| ToolOrigin {
+            server: tool.server.clone(),
+            tool: tool.raw_name.clone(),
+            annotations: tool.entry.get("annotations").cloned().unwrap_or_default(),
+            is_trusted: tool.is_trusted,
+        })
+    }
+
+    /// Ends all servers and removes their tools. Each may end by itself, is asked to, and is
+    /// killed in the end, with everything it started: three seconds at most.
+    ///
+    /// # Cancellation
+    ///
+    /// If the future is dropped, the rest still happens, but nobody waits for it.
+    pub async fn shutdown(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+impl Shared {
+    /// The registered tool of that name.
+    pub(crate) fn tool(&self, name: &str) -> Option<Arc<McpTool>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+}
+
+impl Drop for McpServers {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl fmt::Debug for McpServers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.servers.iter().map(|server| &server.config.name);
+        f.debug_list().entries(names).finish()
+    }
+}
