@@ -315,6 +315,35 @@ async fn a_cancelled_question_is_settled_at_once_and_a_late_answer_is_discarded(
     assert_eq!(runs.get(), 0);
 }
 
+/// Hands on to the service and keeps what it answers.
+#[derive(Clone, Default)]
+struct Listening(Approvals, Arc<Mutex<Vec<Approval>>>);
+
+impl Approver for Listening {
+    fn approve(&self, request: ApprovalRequest) -> BoxFuture<'static, Result<Approval, HookError>> {
+        let Self(approvals, answers) = self.clone();
+        Box::pin(async move {
+            let answer = approvals.approve(request).await?;
+            answers.lock().unwrap().push(answer);
+            Ok(answer)
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_service_itself_answers_a_cancelled_question_and_waits_for_nobody() {
+    // POLICY-15
+    let runtime = careful(&Counter::default(), None);
+    let listening = Listening::default();
+    runtime.set_approver(listening.clone()).unwrap();
+    runtime.on_approve(|_, _| std::future::pending());
+    let signal = Signal::new();
+    let stop = async { signal.cancel(Cause::new("user", "stop")) };
+    let call = runtime.scope().execute(deploy("call-1").with_signal(signal.clone()));
+    join(call, stop).await;
+    assert_eq!(*listening.1.lock().unwrap(), [Approval::Cancelled]);
+}
+
 /// Asks the service once, and stops waiting.
 struct Impatient(Approvals);
 
