@@ -31,7 +31,7 @@ const TARGET: &str = "callgate::metrics";
 ///
 /// `error.type` is the code of the failure, or its class where it has no code. The prefixes
 /// `histogram.` and `monotonic_counter.` are those that `tracing-opentelemetry` makes metrics of.
-/// Where nobody listens to the target, a call costs one look at a cached level.
+/// Where nobody listens to the target, a call costs a few looks at cached levels.
 ///
 /// ```
 /// use callgate_core::{ToolRuntime, hooks::Metrics};
@@ -56,10 +56,10 @@ impl Hook<Execute> for Metrics {
         mut next: Next<Execute>,
     ) -> BoxFuture<'_, Result<Executed, HookError>> {
         Box::pin(async move {
-            if !is_heard() {
+            let span = span_of(&call);
+            if span.is_disabled() && !tracing::event_enabled!(target: TARGET, Level::INFO) {
                 return next.run().await;
             }
-            let span = span_of(&call);
             let start = Instant::now();
             let executed = next.run().instrument(span.clone()).await;
             let error = executed.as_ref().map_or_else(Some, Executed::error);
@@ -81,10 +81,6 @@ impl Plugin for Metrics {
     }
 }
 
-fn is_heard() -> bool {
-    tracing::enabled!(target: TARGET, Level::INFO)
-}
-
 fn span_of(call: &Call) -> Span {
     let span = tracing::info_span!(
         target: TARGET,
@@ -99,7 +95,9 @@ fn span_of(call: &Call) -> Span {
         "gen_ai.conversation.id" = Empty,
         "error.type" = Empty,
     );
-    if let Some(session) = call.session() {
+    if !span.is_disabled()
+        && let Some(session) = call.session()
+    {
         span.record("gen_ai.conversation.id", &*session.header().id);
     }
     span
@@ -125,17 +123,15 @@ fn report(call: &Call, span: &Span, seconds: f64, error: Option<&ToolError>) {
 }
 
 fn count(call: &Call, result: &CallResult) {
-    if is_heard() {
-        tracing::info!(
-            target: TARGET,
-            {
-                "monotonic_counter.callgate.tool.calls" = 1_u64,
-                "gen_ai.tool.name" = &**call.name(),
-                "error.type" = result.error().map(error_type),
-            },
-            "call finished"
-        );
-    }
+    tracing::info!(
+        target: TARGET,
+        {
+            "monotonic_counter.callgate.tool.calls" = 1_u64,
+            "gen_ai.tool.name" = &**call.name(),
+            "error.type" = result.error().map(error_type),
+        },
+        "call finished"
+    );
 }
 
 /// What kind of failure it is, in few different words.

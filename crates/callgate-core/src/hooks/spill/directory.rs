@@ -73,16 +73,7 @@ impl SpillDirectory {
         make_private(&directory)?;
         let name = format!("{}-{}", unpredictable(), file_segment(&spill.suggested_name));
         let path = directory.join(name);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let written = options.open(&path)?.write_all(spill.text.as_bytes());
-        if let Err(error) = written {
-            // Half a text helps nobody; if it cannot be removed either, the first error tells.
-            let _removed = fs::remove_file(&path);
-            return Err(error);
-        }
+        write_new(&path, &spill.text)?;
         Ok(Spilled {
             locator: path.display().to_string(),
             bytes: spill.text.len() as u64,
@@ -165,6 +156,17 @@ fn unpredictable() -> String {
     format!("{:016x}{:016x}", bits(), bits())
 }
 
+/// Writes a file that must not be there yet, not even as a link.
+fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(path)?.write_all(text.as_bytes());
+    // Half a text helps nobody; if it cannot be removed either, the first error tells.
+    written.inspect_err(|_| drop(fs::remove_file(path)))
+}
+
 fn private_builder() -> DirBuilder {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has modes"))]
     let mut builder = DirBuilder::new();
@@ -192,4 +194,26 @@ fn make_private(directory: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_already_is_never_written_to() {
+        // POLICY-34
+        let directory = SpillDirectory::private().unwrap();
+        let [file, link, dangling] = ["file", "link", "dangling"].map(|n| directory.root().join(n));
+        write_new(&file, "first").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        std::os::unix::fs::symlink("nowhere", &dangling).unwrap();
+        for path in [&file, &link, &dangling] {
+            let error = write_new(path, "second").unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::AlreadyExists, "{}", path.display());
+        }
+        assert_eq!(fs::read_to_string(&file).unwrap(), "first");
+        assert!(!directory.root().join("nowhere").exists());
+        fs::remove_dir_all(directory.root()).unwrap();
+    }
 }

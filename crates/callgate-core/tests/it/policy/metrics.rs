@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use callgate_core::hooks::{Backoff, Metrics, Retry};
@@ -18,13 +18,14 @@ use tracing::{Event, Metadata, Subscriber};
 use super::{call, go, ms, recorder, runtime, runtime_for, tool};
 use crate::support::plain;
 
-/// Keeps everything of the policy's target.
+/// Keeps everything of the policy's target, or only the events.
 #[derive(Clone, Default)]
 struct Listener(Arc<Heard>);
 
 #[derive(Default)]
 struct Heard {
     next: AtomicU64,
+    is_for_events_only: AtomicBool,
     spans: Mutex<BTreeMap<u64, Line>>,
     entered: Mutex<Vec<u64>>,
     events: Mutex<Vec<Line>>,
@@ -73,7 +74,8 @@ impl Visit for Line {
 
 impl Subscriber for Listener {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target() == "callgate::metrics"
+        let is_wanted = metadata.is_event() || !self.0.is_for_events_only.load(Ordering::SeqCst);
+        metadata.target() == "callgate::metrics" && is_wanted
     }
 
     fn new_span(&self, attributes: &Attributes<'_>) -> Id {
@@ -180,6 +182,20 @@ async fn all_attempts_of_a_call_are_one_span_and_calls_of_a_program_are_inside()
     assert!(events[0].starts_with("in 2: tool executed"), "{events:?}");
     assert!(events[0].contains("gen_ai.execute_tool.duration=1.0"), "{events:?}");
     assert!(events[1].starts_with("in 1: call finished"), "{events:?}");
+}
+
+#[tokio::test]
+async fn durations_are_reported_to_those_who_want_no_spans() {
+    let listener = Listener::default();
+    listener.0.is_for_events_only.store(true, Ordering::SeqCst);
+    let _listening = set_default(listener.clone());
+    let runtime = runtime([plain("fine")]);
+    runtime.install(&Metrics::new()).unwrap();
+    call(&runtime, "fine").await;
+    assert_eq!(listener.spans(), Vec::<String>::new());
+    let events = listener.events();
+    assert!(events[0].contains("gen_ai.execute_tool.duration="), "{events:?}");
+    assert_eq!(events.len(), 2);
 }
 
 /// Listens to nothing, and fails if it is told anything.
