@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-use callgate_schema::{Json, Str, Violations};
+use callgate_schema::{Json, Str, Violation, Violations};
 use callgate_session::Content;
 
 /// What went wrong when the runtime was built or something was registered: for the host programmer.
@@ -179,6 +179,7 @@ pub struct ToolError {
     info: Option<ErrorInfo>,
     source: Option<Source>,
     attached: Option<Arc<Attached>>,
+    violations: Option<Arc<Violations>>,
 }
 
 /// What comes with a failure that was made elsewhere.
@@ -209,7 +210,14 @@ impl ToolError {
     /// A failure of the given class, without a code.
     #[cold]
     pub fn of(class: FailureClass, message: impl Into<Arc<str>>) -> Self {
-        Self { class, message: message.into(), info: None, source: None, attached: None }
+        Self {
+            class,
+            message: message.into(),
+            info: None,
+            source: None,
+            attached: None,
+            violations: None,
+        }
     }
 
     #[cold]
@@ -228,6 +236,23 @@ impl ToolError {
     #[cold]
     pub fn invalid_arguments(message: impl Into<Arc<str>>) -> Self {
         Self::known(FailureClass::InvalidArguments, "ToolArgsError", codes::INVALID_ARGS, message)
+    }
+
+    /// What a check found wrong with the arguments of a tool.
+    #[cold]
+    pub(crate) fn refused_arguments(tool: &str, violations: Violations) -> Self {
+        let message = format!("invalid arguments for `{tool}`: {violations}");
+        let mut error = Self::invalid_arguments(message);
+        error.violations = Some(Arc::new(violations));
+        error
+    }
+
+    /// The tool broke its own output declaration.
+    #[cold]
+    pub(crate) fn invalid_output(tool: &str, what: impl fmt::Display) -> Self {
+        let message = format!("the output of `{tool}` is invalid: {what}");
+        let code = codes::INVALID_TOOL_OUTPUT;
+        Self::known(FailureClass::InvalidOutput, "ToolOutputError", code, message)
     }
 
     /// The tool exists but cannot be reached at the moment.
@@ -323,6 +348,11 @@ impl ToolError {
     /// The stable code, if it has one.
     pub fn code(&self) -> Option<&str> {
         self.info.as_ref().map(|info| &*info.code)
+    }
+
+    /// What a check found wrong with the arguments, in order; empty for other failures.
+    pub fn violations(&self) -> &[Violation] {
+        self.violations.as_deref().map_or(&[], |violations| violations)
     }
 
     /// What lies behind it.

@@ -25,6 +25,7 @@ mod scope;
 mod signal;
 pub mod testing;
 mod tool;
+mod typed;
 mod view;
 
 pub use approval::{Approval, ApprovalRequest, Approver};
@@ -48,4 +49,14 @@ pub use scheduler::{Scheduler, StepResults};
 pub use scope::{ExecutionMode, RuntimeBuilder, Scope, ToolRuntime};
 pub use signal::{Cause, Signal};
 pub use tool::{Output, OutputSchema, Parameters, Returned, ToolContext, ToolDefinition, render};
+pub use typed::Tool;
 pub use view::ToolSchema;
+
+/// What `#[tool]` writes its code in terms of; not for use by hand, and free to change.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::typed::function::{
+        Ending, Function, Input, Parameter, PlainReturn, Return, Slot,
+    };
+    pub use crate::{ToolContext, ToolDefinition};
+}

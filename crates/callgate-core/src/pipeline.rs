@@ -491,10 +491,7 @@ fn check_arguments(tool: &Tool, call: &Call) -> Result<(), ToolError> {
     if violations.is_empty() {
         return Ok(());
     }
-    Err(ToolError::invalid_arguments(format!(
-        "invalid arguments for `{}`: {violations}",
-        tool.name
-    )))
+    Err(ToolError::refused_arguments(&tool.name, violations))
 }
 
 /// A body that was started. It is driven to its end even if a hook stops polling it.
@@ -548,15 +545,7 @@ async fn drive_unfinished(call: &Call) {
 
 /// Checks a value against the tool's declaration and makes what the model reads.
 fn normalize(tool: &Tool, call: &Call, returned: Returned) -> Result<Draft, ToolError> {
-    let invalid = |what: &str| {
-        let message = format!("the output of `{}` is invalid: {what}", tool.name);
-        ToolError::known(
-            FailureClass::InvalidOutput,
-            "ToolOutputError",
-            codes::INVALID_TOOL_OUTPUT,
-            message,
-        )
-    };
+    let invalid = |what: &str| ToolError::invalid_output(&tool.name, what);
     let Returned { value, content, raw } = returned;
     let violations = tool.output.violations(&value);
     if !violations.is_empty() {

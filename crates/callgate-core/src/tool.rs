@@ -108,15 +108,11 @@ impl ToolDefinition {
         let (parameters, checked, parameter_fault) = match parameters.0 {
             ParametersRepr::Raw(schema) => (schema, None, None),
             ParametersRepr::Checked(Ok(schema)) => (schema.as_json().clone(), Some(schema), None),
-            ParametersRepr::Checked(Err(error)) => (Json::Null, None, Some(error)),
+            ParametersRepr::Checked(Err(faults)) => (Json::Null, None, Some(faults)),
         };
-        let fault = output.fault().or(parameter_fault.as_ref()).map(|error| {
-            Error::new(
-                ErrorKind::UnsupportedSchema,
-                format!("tool `{name}` has a schema outside the supported subset: {error}"),
-            )
-            .with_violations(error.violations().clone())
-        });
+        let fault = parameter_fault
+            .map(|faults| unsupported(&name, "parameters", faults))
+            .or_else(|| Some(unsupported(&name, "output", output.faults()?.clone())));
         Self(Arc::new(Tool {
             name,
             description,
@@ -132,7 +128,7 @@ impl ToolDefinition {
         }))
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Tool)) -> Self {
+    pub(crate) fn with(mut self, change: impl FnOnce(&mut Tool)) -> Self {
         change(Arc::make_mut(&mut self.0));
         self
     }
@@ -247,6 +243,13 @@ impl ToolDefinition {
     }
 }
 
+#[cold]
+fn unsupported(tool: &str, part: &str, faults: Violations) -> Error {
+    let message =
+        format!("the {part} schema of tool `{tool}` is outside the supported subset: {faults}");
+    Error::new(ErrorKind::UnsupportedSchema, message).with_violations(faults)
+}
+
 impl Tool {
     /// Calls the body, which may already panic here, before its first suspension.
     pub(crate) fn start(&self, arguments: Json, context: ToolContext) -> BodyFuture {
@@ -267,18 +270,29 @@ pub struct Parameters(ParametersRepr);
 #[derive(Clone, Debug)]
 enum ParametersRepr {
     Raw(Json),
-    Checked(Result<SubsetSchema, SchemaError>),
+    Checked(Result<SubsetSchema, Violations>),
+}
+
+impl Parameters {
+    /// A schema that is enforced, or what is wrong with it.
+    pub(crate) fn checked(schema: Result<SubsetSchema, Violations>) -> Self {
+        Self(ParametersRepr::Checked(schema))
+    }
+}
+
+pub(crate) fn faults(error: &SchemaError) -> Violations {
+    error.violations().clone()
 }
 
 impl From<ParamSpec> for Parameters {
     fn from(spec: ParamSpec) -> Self {
-        Self(ParametersRepr::Checked(spec.compile()))
+        Self::checked(spec.compile().map_err(|error| faults(&error)))
     }
 }
 
 impl From<SubsetSchema> for Parameters {
     fn from(schema: SubsetSchema) -> Self {
-        Self(ParametersRepr::Checked(Ok(schema)))
+        Self::checked(Ok(schema))
     }
 }
 
@@ -302,7 +316,7 @@ pub struct OutputSchema(OutputSchemaRepr);
 
 #[derive(Clone)]
 enum OutputSchemaRepr {
-    Subset(Result<SubsetSchema, SchemaError>),
+    Subset(Result<SubsetSchema, Violations>),
     Foreign(Json, Arc<CheckFn>),
 }
 
@@ -315,13 +329,18 @@ impl OutputSchema {
     ) -> Self {
         Self(OutputSchemaRepr::Foreign(schema, Arc::new(check)))
     }
+
+    /// A schema in the subset, or what is wrong with it.
+    pub(crate) fn subset(schema: Result<SubsetSchema, Violations>) -> Self {
+        Self(OutputSchemaRepr::Subset(schema))
+    }
 }
 
 macro_rules! output_schema_from_specs {
     ($($spec:ty),*) => {$(
         impl From<$spec> for OutputSchema {
             fn from(spec: $spec) -> Self {
-                Self(OutputSchemaRepr::Subset(ValueSpec::from(spec).compile()))
+                Self::subset(ValueSpec::from(spec).compile().map_err(|error| faults(&error)))
             }
         }
     )*};
@@ -338,13 +357,13 @@ output_schema_from_specs!(
 
 impl From<SubsetSchema> for OutputSchema {
     fn from(schema: SubsetSchema) -> Self {
-        Self(OutputSchemaRepr::Subset(Ok(schema)))
+        Self::subset(Ok(schema))
     }
 }
 
 impl From<Json> for OutputSchema {
     fn from(schema: Json) -> Self {
-        Self(OutputSchemaRepr::Subset(SubsetSchema::assert(&schema)))
+        Self::subset(SubsetSchema::assert(&schema).map_err(|error| faults(&error)))
     }
 }
 
@@ -367,6 +386,20 @@ impl Output {
         Self { schema: schema.into(), render: Arc::new(render), meta: None }
     }
 
+    pub(crate) fn set_render(
+        &mut self,
+        render: impl Fn(&Json, &Json) -> Result<Vec<Content>, ToolError> + Send + Sync + 'static,
+    ) {
+        self.render = Arc::new(render);
+    }
+
+    pub(crate) fn set_meta(
+        &mut self,
+        meta: impl Fn(&Json, &Json) -> Result<Json, ToolError> + Send + Sync + 'static,
+    ) {
+        self.meta = Some(Arc::new(meta));
+    }
+
     /// A projection of arguments and value for user interfaces. It is stored with the result;
     /// the value is not.
     #[must_use]
@@ -374,7 +407,7 @@ impl Output {
         mut self,
         meta: impl Fn(&Json, &Json) -> Result<Json, ToolError> + Send + Sync + 'static,
     ) -> Self {
-        self.meta = Some(Arc::new(meta));
+        self.set_meta(meta);
         self
     }
 
@@ -387,7 +420,7 @@ impl Output {
         }
     }
 
-    fn fault(&self) -> Option<&SchemaError> {
+    fn faults(&self) -> Option<&Violations> {
         match &self.schema.0 {
             OutputSchemaRepr::Subset(result) => result.as_ref().err(),
             OutputSchemaRepr::Foreign(..) => None,
