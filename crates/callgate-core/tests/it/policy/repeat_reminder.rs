@@ -87,7 +87,7 @@ async fn the_default_thresholds_are_three_five_and_eight() {
 #[tokio::test]
 async fn patterns_choose_the_tools_that_are_watched() {
     // POLICY-37
-    let rows: [(&[&str], &[&str], &str, bool); 16] = [
+    let rows: [(&[&str], &[&str], &str, bool); 18] = [
         (&[], &[], "look", true),
         (&["look"], &[], "look", true),
         (&["look"], &[], "lookup", false),
@@ -98,6 +98,8 @@ async fn patterns_choose_the_tools_that_are_watched() {
         (&["l*p*k"], &[], "lookup", false),
         (&["*oo*"], &[], "lookup", true),
         (&["lo*ok"], &[], "lok", false),
+        (&["*ab*b*"], &[], "abab", true),
+        (&["*ab*ba*"], &[], "aba", false),
         (&["*"], &[], "x", true),
         (&["a.c", "[ab]", "?"], &[], "abc", false),
         (&["other", "look"], &[], "look", true),
