@@ -152,7 +152,11 @@ fn ignored_files_are_left_out_as_git_does() {
         ("build/out.txt", ""),
         ("build/keep.log", ""),
         ("sub/build/out.txt", ""),
-        ("sub/.gitignore", "!b.log\n*.txt\n"),
+        ("sub/.gitignore", "!b.log\n*.txt\n/top.md\n"),
+        ("sub/c.txt", ""),
+        ("sub/top.md", ""),
+        ("sub/deep/top.md", ""),
+        ("zoo/c.txt", ""),
         ("sub/a.log", ""),
         ("sub/b.log", ""),
         ("docs/a.tmp", ""),
@@ -160,10 +164,13 @@ fn ignored_files_are_left_out_as_git_does() {
     ]);
     assert_eq!(
         paths(&tree, json!({ "pattern": "**" })),
-        ["docs/deep/a.tmp", "keep.log", "sub/b.log"]
+        ["docs/deep/a.tmp", "keep.log", "sub/b.log", "sub/deep/top.md", "zoo/c.txt"]
     );
     // The rules of the directories above count as well.
-    assert_eq!(paths(&tree, json!({ "pattern": "**", "path": "sub" })), ["sub/b.log"]);
+    assert_eq!(
+        paths(&tree, json!({ "pattern": "**", "path": "sub" })),
+        ["sub/b.log", "sub/deep/top.md"]
+    );
     assert_eq!(paths(&tree, json!({ "pattern": "**", "path": "docs" })), ["docs/deep/a.tmp"]);
     // Who names an ignored directory wants to see it.
     assert_eq!(
