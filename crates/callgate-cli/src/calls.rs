@@ -13,6 +13,8 @@ pub(crate) struct Calls {
     roots: Vec<usize>,
     /// The newest call of each id.
     by_id: HashMap<Str, usize>,
+    /// How many calls of programs are still running.
+    running: usize,
 }
 
 /// One call.
@@ -91,7 +93,10 @@ impl Calls {
     fn start(&mut self, time: u64, id: &Str, tool: &Str, arguments: Json, parent: Option<&Str>) {
         let index = self.nodes.len();
         match parent.and_then(|parent| self.by_id.get(parent)) {
-            Some(parent) => self.nodes[*parent].children.push(index),
+            Some(parent) => {
+                self.nodes[*parent].children.push(index);
+                self.running += 1;
+            }
             None => self.roots.push(index),
         }
         self.by_id.insert(id.clone(), index);
@@ -108,12 +113,18 @@ impl Calls {
     }
 
     fn settle(&mut self, time: u64, id: &str, is_error: bool, content: &[Content]) {
-        let Some(node) = self.get_mut(id) else { return };
-        if node.state == CallState::Running {
-            node.took = Some(Duration::from_millis(time.saturating_sub(node.started_ms)));
-            node.state =
-                if is_error { CallState::Failed(told(content)) } else { CallState::Succeeded };
+        let Some(index) = self.by_id.get(id).copied() else { return };
+        let node = &mut self.nodes[index];
+        if node.state != CallState::Running {
+            return;
         }
+        node.took = Some(Duration::from_millis(time.saturating_sub(node.started_ms)));
+        node.state = if is_error { CallState::Failed(told(content)) } else { CallState::Succeeded };
+        self.running -= usize::from(!self.is_root(index));
+    }
+
+    fn is_root(&self, index: usize) -> bool {
+        self.roots.binary_search(&index).is_ok()
     }
 
     /// Replaces what the log knows in whole milliseconds, and without the kind of a failure, by what was measured.
@@ -140,14 +151,13 @@ impl Calls {
 
     /// The calls that programs made, in the order they were started.
     pub(crate) fn of_programs(&self) -> impl Iterator<Item = &CallNode> {
-        let is_root = |index: &usize| self.roots.binary_search(index).is_ok();
-        (0..self.nodes.len()).filter(move |index| !is_root(index)).map(|index| &self.nodes[index])
+        let indices = (0..self.nodes.len()).filter(|index| !self.is_root(*index));
+        indices.map(|index| &self.nodes[index])
     }
 
     /// How many calls programs made, and how many of them are still running.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        let running = self.of_programs().filter(|node| node.state == CallState::Running).count();
-        (self.nodes.len() - self.roots.len(), running)
+        (self.nodes.len() - self.roots.len(), self.running)
     }
 }
 

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Environment {
     /// `$CALLGATE_CONFIG`: the configuration file to use.
     pub(crate) config: Option<PathBuf>,
+    /// Whether `$TERM` says that the terminal understands nothing but text.
+    pub(crate) has_dumb_terminal: bool,
     config_home: Option<PathBuf>,
     state_home: Option<PathBuf>,
 }
@@ -18,6 +20,7 @@ impl Environment {
         let below_home = |path: &str| home.as_ref().map(|home| home.join(path));
         Self {
             config: set("CALLGATE_CONFIG"),
+            has_dumb_terminal: env::var_os("TERM").is_some_and(|term| term == "dumb"),
             config_home: absolute("XDG_CONFIG_HOME").or_else(|| below_home(".config")),
             state_home: absolute("XDG_STATE_HOME").or_else(|| below_home(".local/state")),
         }

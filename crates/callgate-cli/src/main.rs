@@ -35,8 +35,9 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return explain(&error).into(),
     };
-    let terminal = Terminal::new(arguments.color, arguments.quiet);
-    let ended = command::run(arguments.command, terminal, &Environment::read());
+    let environment = Environment::read();
+    let terminal = Terminal::new(arguments.color, arguments.quiet, &environment);
+    let ended = command::run(arguments.command, terminal, &environment);
     ended.unwrap_or_else(|failure| report(&failure, terminal)).into()
 }
 

@@ -8,7 +8,7 @@ use callgate::Str;
 use tokio::runtime::Handle;
 
 use crate::calls::Calls;
-use crate::terminal::Terminal;
+use crate::terminal::{ERASE_LINE, Terminal};
 
 /// Before this nobody wonders.
 const FIRST: Duration = Duration::from_secs(1);
@@ -62,14 +62,15 @@ impl Progress {
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.is_over = true;
         if state.is_dirty {
-            erase();
+            let mut stderr = io::stderr().lock();
+            let _written = write!(stderr, "{ERASE_LINE}").and_then(|()| stderr.flush());
         }
     }
 }
 
 impl Shown {
     async fn go_on(self: Arc<Self>) {
-        let pause = if self.terminal.error_look.is_terminal { FRAME } else { LINE };
+        let pause = if self.terminal.can_redraw { FRAME } else { LINE };
         tokio::time::sleep(FIRST).await;
         while self.show() {
             tokio::time::sleep(pause).await;
@@ -88,20 +89,14 @@ impl Shown {
             format!("running {}: {seconds} s, {made} calls, {running} of them running", self.label);
         let mut stderr = io::stderr().lock();
         // Progress nobody can see is no loss.
-        let _written = if self.terminal.error_look.is_terminal {
+        let _written = if self.terminal.can_redraw {
             state.is_dirty = true;
             let width = self.terminal.error_look.width().unwrap_or(80).saturating_sub(1);
             let line: String = line.chars().take(width).collect();
-            write!(stderr, "\r\x1b[K{line}").and_then(|()| stderr.flush())
+            write!(stderr, "{ERASE_LINE}{line}").and_then(|()| stderr.flush())
         } else {
             writeln!(stderr, "{line}")
         };
         true
     }
-}
-
-/// Empties the line the cursor is in.
-fn erase() {
-    let mut stderr = io::stderr().lock();
-    let _written = write!(stderr, "\r\x1b[K").and_then(|()| stderr.flush());
 }

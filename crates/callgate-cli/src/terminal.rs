@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
+use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::look::{Colors, Look, Paint};
 
@@ -12,12 +13,16 @@ pub(crate) struct Terminal {
     pub(crate) look: Look,
     /// How standard error is dressed.
     pub(crate) error_look: Look,
+    /// Whether a line of standard error can be written over.
+    pub(crate) can_redraw: bool,
     is_quiet: bool,
 }
 
 impl Terminal {
-    pub(crate) fn new(colors: Colors, is_quiet: bool) -> Self {
-        Self { look: Look::of_stdout(colors), error_look: Look::of_stderr(colors), is_quiet }
+    pub(crate) fn new(colors: Colors, is_quiet: bool, environment: &Environment) -> Self {
+        let (look, error_look) = (Look::of_stdout(colors), Look::of_stderr(colors));
+        let can_redraw = error_look.is_terminal && !environment.has_dumb_terminal;
+        Self { look, error_look, can_redraw, is_quiet }
     }
 
     /// Whether only what is wrong is said on standard error.
@@ -46,10 +51,15 @@ impl Terminal {
         let label = self.error_look.paint(paint, label);
         let message =
             if self.error_look.is_terminal { visible(message) } else { message.to_owned() };
+        // A line of progress may stand there.
+        let erase = if self.can_redraw { ERASE_LINE } else { "" };
         // Where standard error is gone there is nobody left to tell.
-        let _written = writeln!(io::stderr().lock(), "{label}: {message}");
+        let _written = writeln!(io::stderr().lock(), "{erase}{label}: {message}");
     }
 }
+
+/// Empties the line the cursor is in.
+pub(crate) const ERASE_LINE: &str = "\r\x1b[K";
 
 /// Standard output, written in large pieces. A reader that stopped reading is a failure of its own.
 #[derive(Debug)]

@@ -52,10 +52,37 @@ fn the_newest_session_is_shown_unless_another_is_named() {
         sandbox.callgate(["log"]),
         sandbox.callgate(["log", id]),
         sandbox.callgate(["log", first.to_str().unwrap()]),
-        sandbox.callgate(["log", "--list"]),
     ];
     assert_eq!(shown[1].stdout, shown[2].stdout);
     assert_shown!(shown.map(|ended| ended.shown()).join("\n"));
+}
+
+#[test]
+fn sessions_are_listed_oldest_first() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.callgate(["log", "--list"]).stdout, "session  started  by  in\n");
+    sandbox.callgate(["run", "-e", CODE]);
+    sandbox.callgate(["tools", "call", "glob", r#"{"pattern": "*.md"}"#]);
+    let listed = sandbox.callgate(["log", "--list"]);
+    let cells = |line: &str| -> Vec<String> {
+        line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect()
+    };
+    let rows: Vec<Vec<String>> = listed.stdout.lines().map(cells).collect();
+    assert_eq!(
+        (rows.len(), &rows[0][..]),
+        (3, &["session", "started", "by", "in"].map(str::to_owned)[..])
+    );
+    let ids =
+        sandbox.logs().into_iter().map(|log| log.file_stem().unwrap().to_str().unwrap().to_owned());
+    assert_eq!(
+        rows[1..].iter().map(|row| row[0].clone()).collect::<Vec<_>>(),
+        ids.collect::<Vec<_>>()
+    );
+    let cwd = sandbox.path().canonicalize().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(
+        [&rows[1][2..], &rows[2][2..]],
+        [["run".to_owned(), cwd.clone()], ["tools call".to_owned(), cwd]]
+    );
 }
 
 #[test]
