@@ -8,6 +8,10 @@ mod quickjs;
 pub mod strip;
 mod transport;
 mod typescript;
+#[cfg(unix)]
+pub mod worker;
 
 pub use strip::{StripError, strip};
 pub use typescript::{TypeScript, TypeScriptBuilder};
+#[cfg(unix)]
+pub use worker::{WorkerBuilder, WorkerEngine};

@@ -1,0 +1,299 @@
+//! The engine that runs programs in worker processes.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use callgate_core::Signal;
+use callgate_core::program::{
+    EngineError, Isolation, Language, Program, ProgramEnd, ProgramEngine, ProgramHost,
+};
+use callgate_schema::Str;
+use futures_util::FutureExt;
+use futures_util::future::{self, BoxFuture};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::confinement::Confinement;
+use super::frame::{Inbox, Outbox, Received};
+use super::limit::START;
+use super::message::{self, Boot, ToHost};
+use super::pool::{Launch, Pool, RUNS, Worker};
+use super::process::{Process, this_program};
+use super::run::{self, Task};
+use super::{ARGUMENT, IS_PREPARED};
+use crate::limits::Limits;
+use crate::names;
+use crate::typescript::TypeScript;
+
+/// Workers that wait for a program, unless [`WorkerBuilder::pool`] says otherwise.
+const POOL: usize = 2;
+/// Room in a frame for what stands around a value.
+const FRAME: usize = 64 << 10;
+/// Address space a worker needs besides twice its memory: its own code and libraries, and stacks.
+const ADDRESS_SPACE: u64 = 256 << 20;
+
+impl TypeScript {
+    /// An engine that runs programs in processes of their own, confined as far as the system can:
+    /// see [`worker`](crate::worker).
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), callgate_core::program::EngineError> {
+    /// use callgate_engine::TypeScript;
+    /// use std::time::Duration;
+    ///
+    /// callgate_engine::worker::run_if_worker();
+    /// let engine = TypeScript::worker()
+    ///     .compute(Duration::from_secs(10))
+    ///     .require_confinement(true)
+    ///     .build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn worker() -> WorkerBuilder {
+        WorkerBuilder {
+            limits: Limits::default(),
+            pool: POOL,
+            require_confinement: false,
+            executable: None,
+        }
+    }
+}
+
+/// Sets up a [`WorkerEngine`]. Limits hold for each run.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct WorkerBuilder {
+    limits: Limits,
+    pool: usize,
+    require_confinement: bool,
+    executable: Option<PathBuf>,
+}
+
+impl WorkerBuilder {
+    /// How long a program may compute. Waiting for calls and timers is free. 60 seconds by default.
+    pub fn compute(mut self, budget: Duration) -> Self {
+        self.limits.compute = budget;
+        self
+    }
+
+    /// How long a program may take from start to end, less the time it waited for people. 10
+    /// minutes by default, at most 2,147,483,647 milliseconds.
+    pub fn wall(mut self, ceiling: Duration) -> Self {
+        self.limits.wall = ceiling;
+        self
+    }
+
+    /// How many bytes the interpreter may allocate. 512 MiB by default.
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.limits.memory = bytes;
+        self
+    }
+
+    /// How many bytes of stack the interpreter may use. 4 MiB by default, at most 16 MiB.
+    pub fn stack(mut self, bytes: usize) -> Self {
+        self.limits.stack = bytes;
+        self
+    }
+
+    /// How many bytes of JSON the logs and the returned value may have together. 64 MiB by
+    /// default, at least 4.
+    pub fn max_output_bytes(mut self, bytes: u64) -> Self {
+        self.limits.output = bytes;
+        self
+    }
+
+    /// How many workers wait for the next program: so many that no session had, and so many that
+    /// sessions left. 2 by default; one more is started whenever one is missing. With 0 a program
+    /// finds the worker that [`build`](Self::build) started, or waits until one has started, and
+    /// one worker is kept for the next program of its session.
+    pub fn pool(mut self, workers: usize) -> Self {
+        self.pool = workers;
+        self
+    }
+
+    /// Whether [`build`](Self::build) fails where workers cannot be
+    /// [confined](Isolation::WorkerConfined). By default it does not, and
+    /// [`isolation`](ProgramEngine::isolation) tells.
+    pub fn require_confinement(mut self, required: bool) -> Self {
+        self.require_confinement = required;
+        self
+    }
+
+    /// The program that is started as a worker: one that calls
+    /// [`run_if_worker`](crate::worker::run_if_worker), built with the same version of this crate.
+    /// By default it is the program that runs now.
+    pub fn executable(mut self, path: impl Into<PathBuf>) -> Self {
+        self.executable = Some(path.into());
+        self
+    }
+
+    /// The engine, with its first worker. That takes some milliseconds: the calling thread waits
+    /// until the worker has said how it is confined.
+    ///
+    /// # Errors
+    ///
+    /// If a limit is out of its range, if this program did not call
+    /// [`run_if_worker`](crate::worker::run_if_worker), if no worker can be started, or if it is
+    /// less confined than required.
+    pub fn build(self) -> Result<WorkerEngine, EngineError> {
+        self.limits.check()?;
+        let executable = self.find_executable()?;
+        let pool = Pool::new(Box::new(Launcher::new(executable, &self.limits)), self.pool);
+        let (worker, confinement) = greet(pool.start_and_wait()?)?;
+        let level = confinement.isolation();
+        if self.require_confinement && level < Isolation::WorkerConfined {
+            return Err(EngineError::new(format!(
+                "workers must be confined, and here they are only: {confinement}"
+            )));
+        }
+        pool.add(worker);
+        pool.refill();
+        Ok(WorkerEngine { pool, limits: self.limits, level, confinement, session: None })
+    }
+
+    fn find_executable(&self) -> Result<PathBuf, EngineError> {
+        if let Some(executable) = &self.executable {
+            return Ok(executable.clone());
+        }
+        if !IS_PREPARED.load(Ordering::Relaxed) {
+            return Err(EngineError::new(
+                "this program does not become a worker when it is started as one: call \
+                 `run_if_worker()` first thing in `main`, or name another `executable`",
+            ));
+        }
+        let unknown =
+            |error| EngineError::new(format!("this program does not find itself: {error}"));
+        this_program().map_err(unknown)
+    }
+}
+
+/// Runs programs in worker processes.
+///
+/// Cloning is cheap; clones share their workers. Dropping the last clone ends those that wait.
+#[derive(Clone, Debug)]
+pub struct WorkerEngine {
+    pool: Arc<Pool>,
+    limits: Limits,
+    level: Isolation,
+    confinement: Confinement,
+    session: Option<Str>,
+}
+
+impl WorkerEngine {
+    /// The same engine for the programs of one session: they may follow each other in the same
+    /// workers, each with a fresh interpreter, which no program of another session ever enters.
+    ///
+    /// Without a session every program has a worker that nobody had before it and nobody has after
+    /// it.
+    pub fn for_session(&self, session: impl Into<Str>) -> Self {
+        Self { session: Some(session.into()), ..self.clone() }
+    }
+
+    /// What keeps the workers from this process, as the first of them found out. A program is
+    /// never given to one that comes out at a lower level.
+    pub fn confinement(&self) -> &Confinement {
+        &self.confinement
+    }
+}
+
+impl ProgramEngine for WorkerEngine {
+    fn language(&self) -> Language {
+        Language::TypeScript
+    }
+
+    fn isolation(&self) -> Isolation {
+        self.level
+    }
+
+    fn run(
+        &self,
+        program: Program,
+        host: Arc<dyn ProgramHost>,
+        signal: Signal,
+    ) -> BoxFuture<'static, Result<ProgramEnd, EngineError>> {
+        if let Err(error) = names::check(&program.namespaces) {
+            return future::ready(Err(error)).boxed();
+        }
+        let task = Task {
+            program,
+            host,
+            signal,
+            limits: self.limits.clone(),
+            level: self.level,
+            session: self.session.clone(),
+            pool: self.pool.clone(),
+            started: Instant::now(),
+        };
+        run::run(task).boxed()
+    }
+}
+
+/// Starts TypeScript workers.
+#[derive(Debug)]
+struct Launcher {
+    executable: PathBuf,
+    boot: Boot,
+}
+
+impl Launcher {
+    fn new(executable: PathBuf, limits: &Limits) -> Self {
+        let output = usize::try_from(limits.output).unwrap_or(usize::MAX);
+        let longest = usize::try_from(u32::MAX / 2).unwrap_or(usize::MAX);
+        let boot = Boot {
+            limits: limits.clone(),
+            address_space: (limits.memory as u64).saturating_mul(2).saturating_add(ADDRESS_SPACE),
+            cpu_seconds: (limits.compute.as_secs().saturating_add(2)).saturating_mul(RUNS.into()),
+            frame_cap: limits.memory.max(output).saturating_add(FRAME).min(longest),
+        };
+        Self { executable, boot }
+    }
+}
+
+impl Launch for Launcher {
+    fn launch(&self) -> Result<Worker, EngineError> {
+        let failed = |error| {
+            let path = self.executable.display();
+            EngineError::new(format!("no worker process could be started from {path}: {error}"))
+        };
+        let started = Process::start(&self.executable, ARGUMENT, self.boot.cpu_seconds);
+        let (process, socket) = started.map_err(failed)?;
+        let mut outbox = Outbox::default();
+        // A handful of numbers always fits, in the frame and in the socket.
+        let _ = message::boot(&mut outbox, &self.boot);
+        outbox.flush(&socket).map_err(failed)?;
+        Ok(Worker {
+            socket,
+            inbox: Inbox::new(self.boot.frame_cap),
+            leash: Arc::new(process),
+            is_ready: false,
+            runs: 0,
+        })
+    }
+}
+
+/// Waits until a new worker has said how it is confined.
+fn greet(mut worker: Worker) -> Result<(Worker, Confinement), EngineError> {
+    let by = Instant::now() + START;
+    let failed = |why: &str| EngineError::new(format!("a worker process did not get ready: {why}"));
+    loop {
+        match worker.inbox.next(ToHost::read) {
+            Ok(Some(Some(ToHost::Ready(confinement)))) => {
+                worker.is_ready = true;
+                return Ok((worker, confinement));
+            }
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => return Err(failed("it is not of this version")),
+        }
+        let left = by.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(failed("it took too long"));
+        }
+        let left = Timespec::try_from(left).ok();
+        // Whatever it waited for: what is there tells.
+        let _ = poll(&mut [PollFd::new(&worker.socket, PollFlags::IN)], left.as_ref());
+        if worker.inbox.receive(&worker.socket, false) == Received::Closed {
+            return Err(failed("it ended"));
+        }
+    }
+}

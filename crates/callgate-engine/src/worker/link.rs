@@ -1,0 +1,136 @@
+//! The host's end of one run, as everybody who takes part in it sees it.
+
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Context;
+
+use callgate_core::program::Reply;
+use callgate_schema::Json;
+use futures_util::task::AtomicWaker;
+
+use super::frame::{Outbox, TooLong};
+use super::message;
+use crate::transport::Answer;
+
+/// What an unanswered call counts besides its arguments.
+const CALL: usize = 256;
+
+/// Answers find their way through it, and whoever ends the run says so here.
+#[derive(Debug, Default)]
+pub(super) struct Link {
+    out: Mutex<Out>,
+    verdict: OnceLock<Verdict>,
+    waker: AtomicWaker,
+}
+
+#[derive(Debug, Default)]
+struct Out {
+    outbox: Outbox,
+    is_closed: bool,
+    /// Bytes of calls that were not answered.
+    unanswered: usize,
+}
+
+/// What ended a run. The first one counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// The worker said how the program ended.
+    Ended,
+    /// It was cancelled, with this cause.
+    Aborted(String),
+    /// It printed more than it may hand back.
+    Output,
+    /// It used up its processor time.
+    Compute,
+    /// It reached the ceiling on the wall clock.
+    Wall,
+    /// The worker closed its end.
+    Gone,
+    /// The worker sent a frame longer than allowed.
+    TooLong,
+    /// The worker did not get ready in time.
+    NotReady,
+    /// The worker is less confined than it must be.
+    Unconfined,
+    /// The runtime that the run waits on shuts down.
+    NoRuntime,
+}
+
+impl Link {
+    fn out(&self) -> MutexGuard<'_, Out> {
+        self.out.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the run, unless it ended already; whether this is what ended it.
+    pub(super) fn decide(&self, verdict: Verdict) -> bool {
+        let is_first = self.verdict.set(verdict).is_ok();
+        self.waker.wake();
+        is_first
+    }
+
+    /// What ended the run, once it ended.
+    pub(super) fn verdict(&self) -> Option<&Verdict> {
+        self.verdict.get()
+    }
+
+    /// Wakes this task from now on.
+    pub(super) fn wake(&self, cx: &Context<'_>) {
+        self.waker.register(cx.waker());
+    }
+
+    /// Adds a frame to what is sent next.
+    pub(super) fn push(
+        &self,
+        write: impl FnOnce(&mut Outbox) -> Result<(), TooLong>,
+    ) -> Result<(), TooLong> {
+        write(&mut self.out().outbox)
+    }
+
+    /// Sends as much as the socket takes; whether that was everything.
+    pub(super) fn flush(&self, socket: impl AsFd) -> bool {
+        let mut out = self.out();
+        out.outbox.flush(socket).unwrap_or_else(|_| {
+            // The other side is gone. Reading tells the same, after its last words.
+            out.outbox = Outbox::default();
+            true
+        })
+    }
+
+    /// How many bytes the run holds here for the sake of its calls.
+    pub(super) fn held(&self) -> usize {
+        let out = self.out();
+        out.unanswered.saturating_add(out.outbox.len())
+    }
+
+    /// The reply to a call of that size.
+    pub(super) fn reply(self: &Arc<Self>, id: u64, size: usize) -> Reply {
+        let size = size.saturating_add(CALL);
+        self.out().unanswered += size;
+        let link = self.clone();
+        Reply::new(move |result| link.answer(id, size, result))
+    }
+
+    fn answer(&self, id: u64, size: usize, result: Result<Json, String>) {
+        if self.out().is_closed {
+            return;
+        }
+        let mut frame = Outbox::default();
+        if message::answer(&mut frame, &Answer { id, result }).is_err() {
+            let result = Err("failed: the result is too large for the program".to_owned());
+            // A short answer always fits.
+            let _ = message::answer(&mut frame, &Answer { id, result });
+        }
+        let mut out = self.out();
+        out.unanswered = out.unanswered.saturating_sub(size);
+        if !out.is_closed {
+            out.outbox.append(frame);
+            drop(out);
+            self.waker.wake();
+        }
+    }
+
+    /// Lets no answer through any more.
+    pub(super) fn close(&self) {
+        self.out().is_closed = true;
+    }
+}

@@ -1,0 +1,52 @@
+//! The system calls that no safe interface has.
+//!
+//! One of the two places of the project where `unsafe` is allowed.
+#![expect(
+    unsafe_code,
+    reason = "signal dispositions, descriptors nobody owns, clocks of processes"
+)]
+
+use std::time::Duration;
+
+use rustix::process::Pid;
+
+/// Lets a crash end the process.
+///
+/// Rust's own handler of these signals would return to the faulting instruction for ever once a
+/// filter forbids it to restore the default.
+pub(super) fn let_crashes_end_the_process() -> bool {
+    [libc::SIGSEGV, libc::SIGBUS].into_iter().all(|signal| {
+        // SAFETY: the default disposition runs no code of ours.
+        unsafe { libc::signal(signal, libc::SIG_DFL) != libc::SIG_ERR }
+    })
+}
+
+/// Closes every descriptor after the three standard ones.
+#[cfg(target_os = "linux")]
+pub(super) fn close_other_descriptors() -> std::io::Result<()> {
+    // SAFETY: the process has just begun, with nothing but what it inherited: nobody in it owns
+    // any of these descriptors.
+    match unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, 0_u32) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// The processor time a process has used, threads and all.
+#[cfg(target_os = "linux")]
+pub(super) fn processor_time(process: Pid) -> Option<Duration> {
+    /// The scheduler's clock, in the numbers the kernel gives to clocks of processes.
+    const SCHEDULER: libc::clockid_t = 2;
+    let clock = (!process.as_raw_nonzero().get() << 3) | SCHEDULER;
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is valid for the call.
+    let status = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    let (seconds, nanoseconds) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+    (status == 0).then(|| Some(Duration::new(seconds.ok()?, nanoseconds.ok()?)))?
+}
+
+/// The processor time of another process is not told here: only the worker's own account counts.
+#[cfg(not(target_os = "linux"))]
+pub(super) fn processor_time(_process: Pid) -> Option<Duration> {
+    None
+}
