@@ -236,8 +236,12 @@ impl<'a> Walk<'a> {
                 return;
             }
         };
-        let mut parts: Vec<Part> =
-            parts.iter().map(|node| Part { node: *node, required: false }).collect();
+        let part = |(name, node): (&crate::Str, &NodeId)| Part {
+            name: name.clone(),
+            node: *node,
+            required: false,
+        };
+        let mut parts: Vec<Part> = declared.keys().zip(parts).map(part).collect();
         for name in &required {
             if let Some(part) = declared.position(name).and_then(|place| parts.get_mut(place)) {
                 part.required = true;

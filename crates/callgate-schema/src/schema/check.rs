@@ -9,6 +9,9 @@ use crate::json::{Json, Object};
 /// Whether the value is what the node demands.
 pub(super) fn holds(nodes: &[Node], node: NodeId, value: &Json) -> bool {
     let mut check = Check { nodes, pending: Vec::new(), attempts: Vec::new() };
+    if let Some(holds) = check.glance(node, value) {
+        return holds;
+    }
     match check.judge(node, value) {
         Verdict::Fails => false,
         Verdict::Holds => true,
@@ -20,6 +23,9 @@ pub(super) fn holds(nodes: &[Node], node: NodeId, value: &Json) -> bool {
 pub(super) fn matches(nodes: &[Node], branches: &[NodeId], value: &Json) -> usize {
     branches.iter().filter(|branch| holds(nodes, **branch, value)).count()
 }
+
+/// Room for the parts of ordinary arguments.
+const FIRST_ROOM: usize = 16;
 
 struct Check<'a> {
     nodes: &'a [Node],
@@ -87,34 +93,51 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Looks at one node and one value; their parts are put on the stack unless they can be judged at once.
+    /// Looks at one node and one value; their parts are put on the stack unless they can be judged at a glance.
     fn judge(&mut self, node: NodeId, value: &'a Json) -> Verdict {
-        let nodes = self.nodes;
-        match (&nodes[node], value) {
-            (Node::Any, _) | (Node::Array(None), Json::Array(_)) => Verdict::Holds,
-            (Node::Scalar(scalar), _) => scalar.admits(value).into(),
-            (Node::Array(Some(item)), Json::Array(array)) => {
-                self.all(array.iter().map(|value| (*item, value)))
-            }
+        match (&self.nodes[node], value) {
             (Node::Object(node), Json::Object(object)) => self.object(node, object),
-            (Node::Array(_) | Node::Object(_), _) => Verdict::Fails,
             (Node::Union(branches), _) => self.union(branches, value),
-        }
-    }
-
-    fn all(&mut self, parts: impl Iterator<Item = (NodeId, &'a Json)>) -> Verdict {
-        let before = self.pending.len();
-        for (node, value) in parts {
-            if !self.part(node, value) {
-                return Verdict::Fails;
+            (Node::Array(Some(item)), Json::Array(array)) => {
+                self.pending.extend(array.iter().rev().map(|value| (*item, value)));
+                Verdict::Pending
             }
+            _ => self.glance(node, value).unwrap_or(false).into(),
         }
-        if self.pending.len() > before { Verdict::Pending } else { Verdict::Holds }
     }
 
-    /// Judges leaves at once and puts everything else off; `false` if it fails already.
+    /// The verdict where no stack is needed.
+    #[inline]
+    fn glance(&self, node: NodeId, value: &Json) -> Option<bool> {
+        match (&self.nodes[node], value) {
+            (Node::Scalar(scalar), _) => Some(scalar.admits(value)),
+            (Node::Any, _) | (Node::Array(None), Json::Array(_)) => Some(true),
+            (Node::Array(Some(item)), Json::Array(array)) => match &self.nodes[*item] {
+                Node::Scalar(scalar) => Some(array.iter().all(|value| scalar.admits(value))),
+                Node::Any => Some(true),
+                _ => array.is_empty().then_some(true),
+            },
+            (Node::Object(_), Json::Object(_)) => None,
+            (Node::Union(branches), _) => {
+                let mut matched = 0;
+                for branch in branches {
+                    let is_union = matches!(self.nodes[*branch], Node::Union(_));
+                    matched +=
+                        usize::from(if is_union { None } else { self.glance(*branch, value) }?);
+                }
+                Some(matched == 1)
+            }
+            (Node::Array(_) | Node::Object(_), _) => Some(false),
+        }
+    }
+
+    /// Judges a part at a glance or puts it off; `false` if it fails already.
+    #[inline]
     fn part(&mut self, node: NodeId, value: &'a Json) -> bool {
-        leaf(&self.nodes[node], value).unwrap_or_else(|| {
+        self.glance(node, value).unwrap_or_else(|| {
+            if self.pending.capacity() == 0 {
+                self.pending.reserve_exact(FIRST_ROOM);
+            }
             self.pending.push((node, value));
             true
         })
@@ -138,8 +161,17 @@ impl<'a> Check<'a> {
     /// Goes through what could be there, and counts what is.
     fn members(&mut self, node: &'a ObjectNode, object: &'a Object) -> Option<usize> {
         let mut present = 0;
-        for (place, (name, part)) in node.declared.keys().zip(&node.parts).enumerate() {
-            match object.get_near(name, place) {
+        let mut entries = object.entries().iter();
+        for part in &node.parts {
+            // Members mostly come in the order in which they are declared.
+            let value = match entries.as_slice().first() {
+                Some((key, value)) if *key == part.name => {
+                    entries.next();
+                    Some(value)
+                }
+                _ => object.get(&part.name),
+            };
+            match value {
                 Some(value) if self.part(part.node, value) => present += 1,
                 None if !part.required => {}
                 _ => return None,
@@ -163,12 +195,12 @@ impl<'a> Check<'a> {
         (required == node.required_parts).then_some(present)
     }
 
-    /// Counts the branches that can be judged at once; opens an attempt only if that leaves more than one answer.
+    /// Counts the branches that can be judged at a glance; opens an attempt only if that leaves more than one answer.
     fn union(&mut self, branches: &'a [NodeId], value: &'a Json) -> Verdict {
         let (mut matched, mut open, mut last_open) = (0, 0, None);
         for branch in branches {
-            if let Some(verdict) = leaf(&self.nodes[*branch], value) {
-                matched += usize::from(verdict);
+            if let Some(holds) = self.glance(*branch, value) {
+                matched += usize::from(holds);
             } else {
                 open += 1;
                 last_open = Some(*branch);
@@ -189,17 +221,5 @@ impl<'a> Check<'a> {
                 Verdict::Pending
             }
         }
-    }
-}
-
-/// The verdict where no stack is needed.
-fn leaf(node: &Node, value: &Json) -> Option<bool> {
-    match (node, value) {
-        (Node::Any, _) | (Node::Array(None), Json::Array(_)) => Some(true),
-        (Node::Scalar(scalar), _) => Some(scalar.admits(value)),
-        (Node::Array(Some(_)), Json::Array(_))
-        | (Node::Object(_), Json::Object(_))
-        | (Node::Union(_), _) => None,
-        (Node::Array(_) | Node::Object(_), _) => Some(false),
     }
 }

@@ -52,6 +52,7 @@ impl ScalarKind {
         })
     }
 
+    #[inline]
     pub(crate) fn admits(self, value: &Json) -> bool {
         match (self, value) {
             (Self::String, Json::String(_))
@@ -76,6 +77,7 @@ impl ScalarKind {
 }
 
 impl Scalar {
+    #[inline]
     pub(crate) fn admits(&self, value: &Json) -> bool {
         self.kind.admits(value)
             && self.members.as_ref().is_none_or(|members| members.contains(value))
@@ -122,6 +124,7 @@ pub(crate) struct ObjectNode {
 
 #[derive(Debug)]
 pub(crate) struct Part {
+    pub(crate) name: Str,
     pub(crate) node: NodeId,
     pub(crate) required: bool,
 }

@@ -179,13 +179,11 @@ fn scalar_words(scalar: &Scalar) -> String {
 
 /// An object by its tag if it has one, else by what it must have.
 fn object_words(nodes: &[Node], object: &ObjectNode) -> String {
-    let tag = object.declared.keys().zip(&object.parts).find_map(|(name, part)| {
-        match &nodes[part.node] {
-            Node::Scalar(Scalar { constant: Some(constant), .. }) if part.required => {
-                Some((name, constant))
-            }
-            _ => None,
+    let tag = object.parts.iter().find_map(|part| match &nodes[part.node] {
+        Node::Scalar(Scalar { constant: Some(constant), .. }) if part.required => {
+            Some((&part.name, constant))
         }
+        _ => None,
     });
     match tag {
         Some((name, constant)) => format!("an object with `{name}` = {}", cut(constant)),

@@ -1,11 +1,13 @@
 //! JSCHEMA: which schemas are accepted, and which values they accept.
 
 use callgate_schema::{
-    Json, JsonPath, Object, ParseErrorKind, SchemaError, SubsetSchema, Violation, ViolationKind,
-    Violations, json,
+    Json, JsonPath, Object, ParseErrorKind, SchemaError, SubsetSchema, ValueSpec, Violation,
+    ViolationKind, Violations, json, lower_output,
 };
+use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 
+use crate::json::any_json;
 use crate::vectors;
 
 fn schema(schema: &Json) -> SubsetSchema {
@@ -382,4 +384,112 @@ fn long_values_and_names_are_cut_in_messages() {
         text,
         format!("arguments: expected an integer, got the string \"{}…\"", "x".repeat(60))
     );
+}
+
+/// A schema of the subset over few names and literals, so that values fit about as often as not.
+fn any_schema() -> impl Strategy<Value = Json> {
+    let literals = |members: &'static [&'static str]| {
+        prop::sample::subsequence(members, 1..=members.len()).prop_map(|members| {
+            members.iter().map(|text| Json::parse(text).unwrap()).collect::<Vec<_>>()
+        })
+    };
+    let leaf = prop_oneof![
+        3 => Just(json!({})),
+        6 => prop::sample::select(&["string", "number", "integer", "boolean", "null", "array", "object"][..])
+            .prop_map(|kind| json!({ "type": kind })),
+        1 => literals(&["\"a\"", "\"b\"", "\"\""]).prop_map(|members| json!({ "type": "string", "enum": members })),
+        1 => literals(&["0", "1", "2.0"]).prop_map(|members| json!({ "type": "integer", "enum": members.clone(), "const": members[0].clone() })),
+        1 => literals(&["0.5", "1", "1e2"]).prop_map(|members| json!({ "type": "number", "const": members[0].clone() })),
+    ];
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        let properties =
+            prop::collection::btree_map("[ab]|__proto__", (inner.clone(), any::<bool>()), 0..3);
+        prop_oneof![
+            inner.clone().prop_map(|items| json!({ "type": "array", "items": items })),
+            prop::collection::vec(inner, 2..4).prop_map(|branches| json!({ "oneOf": branches })),
+            (properties, prop::option::of(any::<bool>())).prop_map(|(properties, open)| {
+                let required = properties.iter().filter(|(_, (_, required))| *required);
+                let required: Vec<&str> = required.map(|(name, _)| name.as_str()).collect();
+                Object::builder()
+                    .with("type", "object")
+                    .with_some("additionalProperties", open)
+                    .with("required", required)
+                    .with(
+                        "properties",
+                        properties
+                            .iter()
+                            .map(|(name, (schema, _))| (name.as_str(), schema))
+                            .collect::<Object>(),
+                    )
+                    .build()
+                    .into()
+            }),
+        ]
+    })
+}
+
+fn any_value() -> impl Strategy<Value = Json> {
+    let leaf = prop::sample::select(
+        &[
+            "null", "true", "false", "0", "1", "2", "0.5", "100", "\"a\"", "\"b\"", "\"\"", "[]",
+            "{}",
+        ][..],
+    );
+    leaf.prop_map(|text| Json::parse(text).unwrap()).prop_recursive(4, 24, 4, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Json::from),
+            prop::collection::btree_map("[abc]|__proto__", inner, 0..3).prop_map(|members| members
+                .iter()
+                .map(|(name, value)| (name.as_str(), value))
+                .collect::<Object>()
+                .into()),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn verdicts_agree_with_a_validator_of_the_full_draft(schema in any_schema(), values in prop::collection::vec(any_value(), 8)) {
+        // JSCHEMA-40
+        let ours = SubsetSchema::assert(&schema).unwrap();
+        let theirs = jsonschema::draft202012::new(&schema.to_serde().unwrap()).unwrap();
+        for value in values {
+            let violations = ours.validate(&value, "value");
+            prop_assert_eq!(ours.is_valid(&value), violations.is_empty());
+            prop_assert_eq!(ours.is_valid(&value), theirs.is_valid(&value.to_serde().unwrap()), "{} {}", schema, value);
+        }
+    }
+
+    #[test]
+    fn asserting_anything_ends_with_a_schema_or_a_list(schema in any_json()) {
+        if let Err(error) = SubsetSchema::assert(&schema) {
+            prop_assert!(!error.violations().is_empty());
+        }
+    }
+}
+
+#[test]
+fn only_asserted_and_compiled_schemas_validate() {
+    // JSCHEMA-59
+    // The type has no public constructor but these, and each refuses what the subset does not have.
+    let outside = json!({ "type": "object", "properties": {}, "patternProperties": {} });
+    assert!(SubsetSchema::assert(&outside).is_err());
+    assert!(SubsetSchema::assert_object_root(&outside).is_err());
+    assert!(ValueSpec::from_json(&outside).is_err());
+    assert!(lower_output(&json!({ "type": "string", "contentEncoding": "base64" })).is_err());
+}
+
+#[test]
+fn keywords_are_told_apart_by_case() {
+    // JSCHEMA-2
+    let error = SubsetSchema::assert(&json!({ "Type": "string", "ONEOF": [] })).unwrap_err();
+    assert_eq!(
+        records(error.violations()),
+        json!([{ "path": "schema.Type", "kind": "unknown_keyword" }, { "path": "schema.ONEOF", "kind": "unknown_keyword" }])
+    );
+    let all = json!({
+        "type": "object", "properties": { "a": { "type": "array", "items": { "type": "string", "enum": ["x"], "const": "x" } } },
+        "required": ["a"], "additionalProperties": true,
+    });
+    assert!(SubsetSchema::assert(&json!({ "oneOf": [all, { "type": "null" }] })).is_ok());
 }
