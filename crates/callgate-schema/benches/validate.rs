@@ -76,7 +76,9 @@ fn parse(bencher: Bencher<'_, '_>, bytes: usize) {
 #[divan::bench(args = SIZES)]
 fn parse_with_serde_json(bencher: Bencher<'_, '_>, bytes: usize) {
     let text = arguments(bytes);
-    bencher.counter(BytesCount::of_str(&text)).bench(|| serde_json::from_str::<serde_json::Value>(&text));
+    bencher
+        .counter(BytesCount::of_str(&text))
+        .bench(|| serde_json::from_str::<serde_json::Value>(&text));
 }
 
 #[divan::bench(args = SIZES)]
@@ -96,7 +98,8 @@ fn validate_with_jsonschema(bencher: Bencher<'_, '_>, bytes: usize) {
 #[divan::bench(args = SIZES)]
 fn report_a_fault_in_each_record(bencher: Bencher<'_, '_>, bytes: usize) {
     let schema = SubsetSchema::assert(&schema());
-    let value = Json::parse(&arguments(bytes).replace("\"flag\":", "\"flags\":")).unwrap_or_default();
+    let value =
+        Json::parse(&arguments(bytes).replace("\"flag\":", "\"flags\":")).unwrap_or_default();
     bencher.bench(|| schema.as_ref().map(|schema| schema.validate(&value, "").len()));
 }
 

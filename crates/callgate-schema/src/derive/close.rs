@@ -3,69 +3,48 @@
 use super::Role;
 use super::disjoint::{all_disjoint, takes_anything};
 use super::keywords::{ANNOTATIONS, NOTED, note, ordered};
-use super::walk::{At, Close, Walk};
+use super::walk::{At, Close, How, Walk};
 use crate::json;
 use crate::json::{Json, Object, ObjectBuilder};
 use crate::schema::{ScalarKind, SchemaError};
 
 impl<'a> Walk<'a> {
+    /// Puts a node together; its parts are the last ones lowered.
     pub(super) fn close(&mut self, close: Close<'a>) -> Result<Json, SchemaError> {
-        Ok(match close {
-            Close::Annotate { node, at } => {
-                let target = self.take_done(1).next().unwrap_or_default();
-                self.annotated_over(&target, node, at)
+        let Close { how, node, at, alone, parts } = close;
+        let mut parts = self.take_done(parts);
+        Ok(match how {
+            How::Annotate => self.annotated_over(&parts.next().unwrap_or_default(), node, at),
+            How::Object => self.members(parts, node, at, alone),
+            How::Items => self.list(parts.next(), node, at, alone),
+            How::Tuple => self.list(common(parts), node, at, alone),
+            How::Types => {
+                self.union(parts.filter(|branch| !is_impossible(branch)).collect(), node, at)
             }
-            Close::Object { node, at, alone } => self.close_object(node, at, alone),
-            Close::Items { node, at, alone } => {
-                let parts = usize::from(node.contains_key("items"));
-                let items = self.take_done(parts).next();
-                self.list(items, node, at, alone)
-            }
-            Close::Tuple { node, at, alone, parts } => {
-                let items = self.take_done(parts).collect();
-                self.list(common(items), node, at, alone)
-            }
-            Close::Types { node, at, parts } => {
-                let branches =
-                    self.take_done(parts).filter(|branch| !is_impossible(branch)).collect();
-                self.union(branches, node, at)
-            }
-            Close::OneOf { node, at, parts } => {
-                let branches = spliced(self.take_done(parts));
-                self.union(branches, node, at)
-            }
-            Close::AnyOf { node, at, parts } => {
-                let mut branches = Vec::new();
-                for branch in spliced(self.take_done(parts)) {
-                    if !branches.contains(&branch) {
-                        branches.push(branch);
-                    }
-                }
-                if branches.iter().any(takes_anything) {
-                    return Ok(self.annotated(Object::builder(), node, at));
-                }
-                if !all_disjoint(&branches) {
-                    let message =
-                        "a value can fit two of the branches; tag the variants, or use `Json`";
-                    return Err(self.fault(at.place, message));
-                }
-                self.union(branches, node, at)
-            }
+            How::OneOf => self.union(spliced(parts), node, at),
+            How::AnyOf => return self.any_of(distinct(spliced(parts)), node, at),
         })
     }
 
-    fn close_object(&mut self, node: &Object, at: At, alone: bool) -> Json {
+    fn any_of(&self, branches: Vec<Json>, node: &Object, at: At) -> Result<Json, SchemaError> {
+        if branches.iter().any(takes_anything) {
+            return Ok(self.annotated(Object::builder(), node, at));
+        }
+        if !all_disjoint(&branches) {
+            let message = "a value can fit two of the branches; tag the variants, or use `Json`";
+            return Err(self.fault(at.place, message));
+        }
+        Ok(self.union(branches, node, at))
+    }
+
+    fn members(&self, parts: std::vec::IntoIter<Json>, node: &Object, at: At, alone: bool) -> Json {
         let declared = node.get("properties").and_then(Json::as_object);
-        let properties = declared.map(|declared| {
-            let schemas = self.take_done(declared.len());
-            declared.keys().cloned().zip(schemas).collect::<Object>()
-        });
+        let properties =
+            declared.map(|declared| declared.keys().cloned().zip(parts).collect::<Object>());
         let closed = node.get("additionalProperties") == Some(&Json::Bool(false))
             && !node.contains_key("patternProperties");
         let says_so = closed || !(at.is_root && self.role == Role::Parameters);
-        let required = node
-            .get("required")
-            .filter(|names| names.as_array().is_none_or(|names| !names.is_empty()));
+        let required = node.get("required").filter(|names| !is_empty(names));
         let lowered = Object::builder()
             .with("type", "object")
             .with_some("additionalProperties", says_so.then_some(!closed))
@@ -74,7 +53,7 @@ impl<'a> Walk<'a> {
         if alone { self.annotated(lowered, node, at) } else { ordered(lowered) }
     }
 
-    pub(super) fn list(&self, items: Option<Json>, node: &Object, at: At, alone: bool) -> Json {
+    fn list(&self, items: Option<Json>, node: &Object, at: At, alone: bool) -> Json {
         let lowered = Object::builder().with("type", "array").with_some("items", items);
         if alone { self.annotated(lowered, node, at) } else { ordered(lowered) }
     }
@@ -148,14 +127,20 @@ fn spliced(branches: impl Iterator<Item = Json>) -> Vec<Json> {
     flat
 }
 
-/// What every item of a tuple is: their one type, one of several that exclude each other, or anything.
-fn common(items: Vec<Json>) -> Option<Json> {
+/// Each once, in the order of their first.
+fn distinct(schemas: Vec<Json>) -> Vec<Json> {
     let mut kinds = Vec::new();
-    for item in spliced(items.into_iter()) {
-        if !kinds.contains(&item) {
-            kinds.push(item);
+    for schema in schemas {
+        if !kinds.contains(&schema) {
+            kinds.push(schema);
         }
     }
+    kinds
+}
+
+/// What every item of a tuple is: their one type, one of several that exclude each other, or anything.
+fn common(items: impl Iterator<Item = Json>) -> Option<Json> {
+    let mut kinds = distinct(spliced(items));
     match kinds.len() {
         0 => None,
         1 => kinds.pop(),

@@ -70,44 +70,27 @@ enum Task<'a> {
     Close(Close<'a>),
 }
 
+/// What becomes of the lowered parts of a node.
 #[derive(Clone, Copy)]
-pub(super) enum Close<'a> {
+pub(super) struct Close<'a> {
+    pub(super) how: How,
+    pub(super) node: &'a Object,
+    pub(super) at: At,
+    /// Whether the node has one type only, so that its annotations are about that.
+    pub(super) alone: bool,
+    pub(super) parts: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum How {
     /// Annotations beside a reference or a lone `allOf` go over those of the target.
-    Annotate {
-        node: &'a Object,
-        at: At,
-    },
-    Object {
-        node: &'a Object,
-        at: At,
-        alone: bool,
-    },
-    Items {
-        node: &'a Object,
-        at: At,
-        alone: bool,
-    },
-    Tuple {
-        node: &'a Object,
-        at: At,
-        alone: bool,
-        parts: usize,
-    },
-    Types {
-        node: &'a Object,
-        at: At,
-        parts: usize,
-    },
-    AnyOf {
-        node: &'a Object,
-        at: At,
-        parts: usize,
-    },
-    OneOf {
-        node: &'a Object,
-        at: At,
-        parts: usize,
-    },
+    Annotate,
+    Object,
+    Items,
+    Tuple,
+    Types,
+    AnyOf,
+    OneOf,
 }
 
 /// More nodes are no schema anybody could read: types that use each other in many places multiply when written out.
@@ -194,7 +177,7 @@ impl<'a> Walk<'a> {
             let message = format!("`{pointer}` is not a type of this schema");
             return Err(self.fault_at(at.place, Crumb::Keyword("$ref"), message));
         };
-        self.pending.push(Task::Close(Close::Annotate { node, at }));
+        self.put_off(Close { how: How::Annotate, node, at, alone: true, parts: 1 });
         if self.is_open(&pointer, at) {
             self.done.push(shallow(target));
             return Ok(());
@@ -261,11 +244,12 @@ impl<'a> Walk<'a> {
                 "several schemas at once have no form in the enforced subset; merge the types",
             ));
         }
-        self.pending.push(Task::Close(match keyword {
-            "anyOf" => Close::AnyOf { node, at: At { place, ..at }, parts },
-            "oneOf" => Close::OneOf { node, at, parts },
-            _ => Close::Annotate { node, at },
-        }));
+        let (how, at_close) = match keyword {
+            "anyOf" => (How::AnyOf, At { place, ..at }),
+            "oneOf" => (How::OneOf, at),
+            _ => (How::Annotate, at),
+        };
+        self.put_off(Close { how, node, at: at_close, alone: true, parts });
         for (index, schema) in branches.iter().enumerate().rev() {
             let place = self.trail.below(place, Crumb::Index(index));
             let is_root = at.is_root && parts == 1;
@@ -290,7 +274,7 @@ impl<'a> Walk<'a> {
             }
             [kind] => self.pending.push(Task::Typed { node, kind, at, alone: true }),
             _ => {
-                self.pending.push(Task::Close(Close::Types { node, at, parts: kinds.len() }));
+                self.put_off(Close { how: How::Types, node, at, alone: true, parts: kinds.len() });
                 let tasks = kinds.into_iter().rev().map(|kind| Task::Typed {
                     node,
                     kind,
@@ -413,7 +397,8 @@ impl<'a> Walk<'a> {
             Some(Json::Object(properties)) => Some(properties),
             Some(_) => return Err(self.fault(place, "must be an object of schemas by name")),
         };
-        self.pending.push(Task::Close(Close::Object { node, at, alone }));
+        let parts = properties.map_or(0, Object::len);
+        self.put_off(Close { how: How::Object, node, at, alone, parts });
         for (name, schema) in properties.into_iter().flatten().rev() {
             let place = self.trail.below(place, Crumb::Name(name.clone()));
             self.pending
@@ -426,12 +411,9 @@ impl<'a> Walk<'a> {
         let prefix = node.get("prefixItems").and_then(Json::as_array);
         let items =
             node.get("items").filter(|items| prefix.is_none() || **items != Json::Bool(false));
-        self.pending.push(Task::Close(match prefix {
-            Some(prefix) => {
-                Close::Tuple { node, at, alone, parts: prefix.len() + usize::from(items.is_some()) }
-            }
-            None => Close::Items { node, at, alone },
-        }));
+        let how = if prefix.is_some() { How::Tuple } else { How::Items };
+        let parts = prefix.map_or(0, |prefix| prefix.len()) + usize::from(items.is_some());
+        self.put_off(Close { how, node, at, alone, parts });
         if let Some(schema) = items {
             let place = self.trail.below(at.place, Crumb::Keyword("items"));
             self.pending
@@ -443,6 +425,10 @@ impl<'a> Walk<'a> {
             self.pending
                 .push(Task::Node { schema, at: At { place, inside: at.inside, is_root: false } });
         }
+    }
+
+    fn put_off(&mut self, close: Close<'a>) {
+        self.pending.push(Task::Close(close));
     }
 
     pub(super) fn take_done(&mut self, count: usize) -> std::vec::IntoIter<Json> {

@@ -261,6 +261,8 @@ fn each_object(spec: &Json, schema: &Json, check: &mut dyn FnMut(&Json, &Json)) 
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     #[test]
     fn well_formed_specs_compile_and_required_is_what_is_flagged((spec, _) in spec_and_value(3)) {
         // DSL-37

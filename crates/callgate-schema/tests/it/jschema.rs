@@ -448,6 +448,8 @@ fn any_value() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     #[test]
     fn verdicts_agree_with_a_validator_of_the_full_draft(schema in any_schema(), values in prop::collection::vec(any_value(), 8)) {
         // JSCHEMA-40

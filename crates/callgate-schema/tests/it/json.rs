@@ -11,7 +11,7 @@ use callgate_schema::{
     Array, Json, JsonPath, Number, Object, ParseErrorKind, ParseOptions, Str, ValueErrorKind, json,
 };
 use proptest::prelude::*;
-use serde::ser::{Error as _, SerializeMap};
+use serde::ser::{Error as _, SerializeMap, SerializeStruct};
 use serde::{Deserialize, Serialize, Serializer};
 
 fn parse(text: &str) -> Json {
@@ -634,6 +634,30 @@ fn big_serde_json_numbers_are_read_by_their_digits() {
     insta::assert_snapshot!(from(r#"{"a":[0,-0.0]}"#).unwrap_err(), @"value.a[1]: `-0.0` is negative zero, which has no lossless form; write 0");
 }
 
+/// `serde_json` writes numbers and raw text like this when a build turns on that it keeps them letter by letter.
+struct Embedded(&'static str, &'static str);
+
+impl Serialize for Embedded {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut wrapper = serializer.serialize_struct(self.0, 1)?;
+        wrapper.serialize_field(self.0, self.1)?;
+        wrapper.end()
+    }
+}
+
+#[test]
+fn numbers_that_serde_json_keeps_letter_by_letter_are_read_by_our_rules() {
+    // JSON-3
+    let number = |token| Embedded("$serde_json::private::Number", token);
+    assert_eq!(Json::from_serialize(&[number("1.0"), number("1e2")]), Ok(json!([1, 100])));
+    insta::assert_snapshot!(unreadable(&[number("18446744073709551617")]), @"Number: value[0]: `18446744073709551617` is an integer that neither 64 bits nor a double hold exactly; send it as a string");
+    insta::assert_snapshot!(unreadable(&[number("-0")]), @"Number: value[0]: `-0` is negative zero, which has no lossless form; write 0");
+
+    let raw = |text| Embedded("$serde_json::private::RawValue", text);
+    assert_eq!(Json::from_serialize(&raw("{\"a\": [1.0]}")), Ok(json!({ "a": [1] })));
+    insta::assert_snapshot!(unreadable(&[raw("{\"a\":[0,1e999]}")]), @"Number: value[0].a[1]: `1e999` is beyond the range of a double; send it as a string");
+}
+
 #[test]
 fn a_map_that_repeats_a_key_keeps_the_last() {
     struct Twice;
@@ -700,6 +724,8 @@ pub(crate) fn any_json() -> impl Strategy<Value = Json> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
     #[test]
     fn printing_and_parsing_are_inverse(value in any_json()) {
         let text = value.to_string();
