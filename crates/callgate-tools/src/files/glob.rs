@@ -17,6 +17,8 @@ use super::{fault, items, number, plural, skipped_note, text};
 const MOST_FILES: usize = 1_000;
 /// The most bytes of paths in one answer.
 const MOST_BYTES: usize = 102_400;
+/// Why a file may be missing.
+const LEFT_OUT: &str = "ignored and hidden files are left out, and letter case counts";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -105,9 +107,9 @@ fn nothing_found(arguments: &Json) -> String {
     let advice = if pattern.ends_with('/') {
         format!("it finds files only: try `{pattern}**`")
     } else if !pattern.contains("**") {
-        format!("`*` stays within one directory: `**/{pattern}` searches all below")
+        format!("`**/{pattern}` searches all directories below; {LEFT_OUT}")
     } else {
-        "ignored and hidden files are left out, and letter case counts".to_owned()
+        LEFT_OUT.to_owned()
     };
     format!("no file matches `{pattern}`; {advice}")
 }

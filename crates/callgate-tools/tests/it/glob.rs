@@ -261,7 +261,7 @@ fn directories_as_deep_as_they_come_are_walked() {
 #[test]
 fn nothing_found_says_what_to_try() {
     let tree = sample();
-    assert_snapshot!(tree.text("glob", json!({ "pattern": "*.rs" })), @"(no file matches `*.rs`; `*` stays within one directory: `**/*.rs` searches all below)");
+    assert_snapshot!(tree.text("glob", json!({ "pattern": "*.rs" })), @"(no file matches `*.rs`; `**/*.rs` searches all directories below; ignored and hidden files are left out, and letter case counts)");
     assert_snapshot!(tree.text("glob", json!({ "pattern": "src/" })), @"(no file matches `src/`; it finds files only: try `src/**`)");
     assert_snapshot!(tree.text("glob", json!({ "pattern": "**/*.py" })), @"(no file matches `**/*.py`; ignored and hidden files are left out, and letter case counts)");
 }
