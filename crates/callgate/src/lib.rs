@@ -43,6 +43,8 @@
 //! | keep a log                                 | [`Recorder`], [`session`]                    |
 
 pub use callgate_core::*;
+#[cfg(feature = "macros")]
+pub use callgate_macros::tool;
 pub use callgate_schema::{
     Array, Json, Number, Object, ObjectBuilder, ParamSpec, ParseError, SchemaError, Str,
     SubsetSchema, ValueSpec, Violation, Violations, json,

@@ -36,3 +36,5 @@ mod scheduler;
 mod stress;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod typed;
