@@ -24,7 +24,7 @@ use crate::tool::{Output, OutputSchema, Parameters, ToolContext, ToolDefinition,
 /// A tool with state: a struct that knows its own name, description, arguments and output.
 ///
 /// ```
-/// use callgate_core::{Str, Tool, ToolContext, ToolDefinition, ToolError};
+/// use callgate_core::{Tool, ToolContext, ToolDefinition, ToolError};
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///
@@ -41,7 +41,7 @@ use crate::tool::{Output, OutputSchema, Parameters, ToolContext, ToolDefinition,
 ///     type Output = String;
 ///     const NAME: &'static str = "greet";
 ///
-///     fn description(&self) -> Str {
+///     fn description(&self) -> std::sync::Arc<str> {
 ///         "Greets somebody.".into()
 ///     }
 ///
