@@ -2,8 +2,8 @@
 
 use proc_macro2::{Span, TokenStream};
 use syn::meta::ParseNestedMeta;
-use syn::parse::Parser;
-use syn::{LitInt, LitStr, Path, parse_quote};
+use syn::parse::{ParseStream, Parser};
+use syn::{LitInt, LitStr, Path, Token, parse_quote};
 
 use crate::Problems;
 
@@ -52,16 +52,17 @@ impl Options {
     ) -> syn::Result<()> {
         match key {
             "name" => {
-                let name: LitStr = meta.value()?.parse()?;
+                let name: LitStr = value(meta, "a string, such as `name = \"read\"`")?.parse()?;
                 if name.value().is_empty() {
                     problems.add(at(name.span(), "the name of a tool must not be empty"));
                 }
                 self.name = Some(name);
             }
-            "concurrency_safe" => self.concurrency_safe = true,
-            "repeatable" => self.repeatable = true,
+            "concurrency_safe" => self.concurrency_safe = flag(meta)?,
+            "repeatable" => self.repeatable = flag(meta)?,
             "timeout_ms" => {
-                let budget: LitInt = meta.value()?.parse()?;
+                let budget: LitInt =
+                    value(meta, "milliseconds, such as `timeout_ms = 500`")?.parse()?;
                 let milliseconds = budget.base10_parse()?;
                 if milliseconds == 0 {
                     let message = "a timeout of zero ends every call; give it at least 1, or none";
@@ -69,11 +70,28 @@ impl Options {
                 }
                 self.timeout_ms = Some(milliseconds);
             }
-            "crate" => self.callgate = meta.value()?.call(Path::parse_mod_style)?,
+            "crate" => {
+                self.callgate = value(meta, "a path, such as `crate = ::callgate`")?
+                    .call(Path::parse_mod_style)?;
+            }
             _ => return Err(meta.error(format!("unknown option; `#[tool]` takes {KNOWN}"))),
         }
         Ok(())
     }
+}
+
+fn value<'a>(meta: &ParseNestedMeta<'a>, what: &str) -> syn::Result<ParseStream<'a>> {
+    if meta.input.peek(Token![=]) {
+        return meta.value();
+    }
+    Err(meta.error(format!("this option needs {what}")))
+}
+
+fn flag(meta: &ParseNestedMeta<'_>) -> syn::Result<bool> {
+    if meta.input.peek(Token![=]) {
+        return Err(meta.error("this option has no value; write it alone, or leave it out"));
+    }
+    Ok(true)
 }
 
 fn at(span: Span, message: &str) -> syn::Error {

@@ -56,7 +56,9 @@ fn definition(function: &ToolFunction, options: &Options) -> TokenStream {
         quote!(let #slot = #call;)
     });
     let returns = &function.returns;
-    let asked = quote_spanned!(returns.span()=> #private::Return::<#returns>::of().declare());
+    let at = returns.span();
+    let there = placed(&private, at);
+    let asked = quote_spanned!(at=> #there::Return::<#returns>::of().declare());
     let wait = function.item().sig.asyncness.map(|_| quote!(.await));
     let settings = settings(options);
     quote! {
@@ -85,6 +87,15 @@ fn settings(options: &Options) -> TokenStream {
         .timeout_ms
         .map(|budget| quote!(.timeout(::core::time::Duration::from_millis(#budget))));
     quote!(#safe #repeatable #timeout)
+}
+
+/// A path whose errors point there.
+fn placed(path: &TokenStream, span: Span) -> TokenStream {
+    let tokens = path.clone().into_iter().map(|mut token| {
+        token.set_span(token.span().located_at(span));
+        token
+    });
+    tokens.collect()
 }
 
 /// A local variable that no name of the author's can meet.

@@ -69,6 +69,9 @@ pub mod engine {
 
 /// The guide: longer texts whose code runs as tests.
 pub mod guide {
+    #[cfg(feature = "macros")]
+    #[doc = include_str!("../../../docs/guide/adding-a-tool.md")]
+    pub mod adding_a_tool {}
     #[doc = include_str!("../../../docs/guide/hooks.md")]
     pub mod hooks {}
 }

@@ -1,5 +1,7 @@
 //! Parameters that cannot be arguments.
 
+#![allow(unused)]
+
 use callgate::tool;
 
 struct Opaque;
@@ -21,7 +23,7 @@ fn borrowed(good: String, bad: &str) {}
 
 /// Takes what has no name.
 #[tool]
-fn patterns((a, b): (i64, i64), _: i64, c @ 1..: i64, ref d: i64) {}
+fn patterns((a, b): (i64, i64), _: i64, c @ _: i64, ref d: i64) {}
 
 /// Takes anything.
 #[tool]

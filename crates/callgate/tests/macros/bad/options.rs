@@ -1,5 +1,7 @@
 //! Options that `#[tool]` does not have.
 
+#![allow(unused)]
+
 use callgate::tool;
 
 /// Has an option of another tool.

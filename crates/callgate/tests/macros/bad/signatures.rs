@@ -1,5 +1,7 @@
 //! Functions that cannot be tools.
 
+#![allow(unused)]
+
 use callgate::tool;
 
 /// Takes any type.
