@@ -196,17 +196,13 @@ fn next_job(pool: &Weak<Pool>) -> Option<Job> {
     }
     let pool = pool.upgrade()?;
     let mut spare = pool.spare();
-    match spare.idle.iter().position(|(waiting, _)| *waiting == id) {
-        Some(at) => {
-            spare.idle.remove(at);
-            None
-        }
-        None => {
-            // Somebody took the way here in this very moment.
-            drop(spare);
-            jobs.recv().ok()
-        }
+    if let Some(at) = spare.idle.iter().position(|(waiting, _)| *waiting == id) {
+        spare.idle.remove(at);
+        return None;
     }
+    // Somebody took the way here in this very moment.
+    drop(spare);
+    jobs.recv().ok()
 }
 
 fn text_of(panic: &(dyn Any + Send)) -> &str {
@@ -251,7 +247,7 @@ impl Transport for Channel {
         });
         // A host that panics has dropped the reply, and that is an answer.
         let _ = catch_unwind(AssertUnwindSafe(|| {
-            self.host.call(ProgramCall::new(global, member, arguments), reply)
+            self.host.call(ProgramCall::new(global, member, arguments), reply);
         }));
     }
 

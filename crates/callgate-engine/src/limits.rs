@@ -22,8 +22,8 @@ pub(crate) struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            compute: Duration::from_secs(60),
-            wall: Duration::from_secs(600),
+            compute: Duration::from_mins(1),
+            wall: Duration::from_mins(10),
             memory: 512 << 20,
             stack: 4 << 20,
             output: 64 << 20,
@@ -34,7 +34,7 @@ impl Default for Limits {
 impl Limits {
     /// The largest ceiling on the wall clock.
     const MAX_WALL: Duration = Duration::from_millis(2_147_483_647);
-    /// QuickJS turns its check off for anything larger.
+    /// The engine turns its check off for anything larger.
     const MAX_STACK: usize = 16 << 20;
     /// Whole numbers up to here are exact wherever the setting travels.
     const MAX_OUTPUT: u64 = (1 << 53) - 1;

@@ -1,4 +1,4 @@
-//! Programs in QuickJS: one fresh interpreter a run, on the thread of the caller.
+//! Programs in `QuickJS`: one fresh interpreter a run, on the thread of the caller.
 
 mod failure;
 mod inspect;

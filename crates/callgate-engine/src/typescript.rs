@@ -14,7 +14,7 @@ use crate::in_process::Threads;
 use crate::limits::Limits;
 use crate::names;
 
-/// Runs TypeScript programs: types are erased in place, and the JavaScript runs in QuickJS.
+/// Runs TypeScript programs: types are erased in place, and the JavaScript runs in `QuickJS`.
 #[derive(Clone, Debug)]
 pub struct TypeScript {
     threads: Threads,

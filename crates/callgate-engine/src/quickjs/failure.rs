@@ -1,6 +1,7 @@
 //! What the author of a program reads when it fails.
 
-use callgate_core::program::{FailureKind, Position, ProgramFailure};
+use callgate_core::program::{FailureKind, Namespace, Position, ProgramFailure};
+use callgate_schema::nearest_name;
 use rquickjs::Value;
 
 use super::realm::Realm;
@@ -12,13 +13,58 @@ const FRAMES: usize = 16;
 /// Causes of an error that are followed.
 const CAUSES: usize = 4;
 
+/// What the author of a program knows.
+pub(super) struct Author<'a> {
+    /// The text.
+    pub(super) lines: Lines<'a>,
+    /// What the text can call.
+    pub(super) namespaces: &'a [Namespace],
+}
+
+impl Author<'_> {
+    /// Names what was called at a place where nothing can be called.
+    fn not_a_function(&self, at: Position) -> String {
+        let (before, after) = self.lines.around(at);
+        let end = after
+            .find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$')
+            .unwrap_or(after.len());
+        let name = &after[..end];
+        if name.is_empty() {
+            return "TypeError: what is called here is not a function".to_owned();
+        }
+        let owner = before
+            .trim_end()
+            .strip_suffix('.')
+            .map(|before| before.trim_end_matches('?').trim_end());
+        let namespace = owner.and_then(|owner| {
+            self.namespaces.iter().find(|names| ends_with_word(owner, &names.global))
+        });
+        let Some(Namespace { global, members, .. }) =
+            namespace.filter(|names| !names.members.iter().any(|it| **it == *name))
+        else {
+            return format!("TypeError: {name} is not a function");
+        };
+        match nearest_name(name, members.iter().map(|member| &**member)) {
+            Some(near) => format!("TypeError: `{global}` has no `{name}`; did you mean `{near}`?"),
+            None => format!("TypeError: `{global}` has no `{name}`"),
+        }
+    }
+}
+
+fn ends_with_word(text: &str, word: &str) -> bool {
+    let before = text.strip_suffix(word);
+    before.is_some_and(|before| {
+        !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.'))
+    })
+}
+
 /// The failure of a program that threw.
 pub(super) fn uncaught<'js>(
     realm: &Realm<'js>,
     thrown: &Value<'js>,
-    lines: &Lines<'_>,
+    author: &Author<'_>,
 ) -> ProgramFailure {
-    let (message, position) = described(realm, thrown, lines);
+    let (message, position) = described(realm, thrown, author);
     let failure = ProgramFailure::new(FailureKind::Exception, message);
     match position {
         Some(position) => failure.at(position),
@@ -30,9 +76,9 @@ pub(super) fn uncaught<'js>(
 pub(super) fn unhandled<'js>(
     realm: &Realm<'js>,
     reason: &Value<'js>,
-    lines: &Lines<'_>,
+    author: &Author<'_>,
 ) -> ProgramFailure {
-    let mut failure = uncaught(realm, reason, lines);
+    let mut failure = uncaught(realm, reason, author);
     failure.message =
         format!("a promise was rejected and nothing awaits or catches it: {}", failure.message);
     failure
@@ -42,40 +88,48 @@ pub(super) fn unhandled<'js>(
 pub(super) fn syntax<'js>(
     realm: &Realm<'js>,
     thrown: &Value<'js>,
-    lines: &Lines<'_>,
+    author: &Author<'_>,
 ) -> ProgramFailure {
-    let mut failure = uncaught(realm, thrown, lines);
-    if let Some(position) = failure.position {
-        let message = thrown
-            .as_object()
-            .and_then(|error| realm.text_of(error, "message"))
-            .unwrap_or_default();
-        let Position { line, column } = position;
-        let frame = lines.frame(position);
-        failure.message = format!(
-            "syntax error at line {line}, column {column}: {message}\n{}",
-            frame.trim_end()
-        );
-    }
+    let mut failure = uncaught(realm, thrown, author);
+    let error = thrown
+        .as_object()
+        .filter(|error| realm.text_of(error, "name").as_deref() == Some("SyntaxError"));
+    let Some(message) = error.and_then(|error| realm.text_of(error, "message")) else {
+        return failure;
+    };
+    failure.message = match failure.position {
+        Some(position) => {
+            let Position { line, column } = position;
+            let frame = author.lines.frame(position);
+            format!("syntax error at line {line}, column {column}: {message}\n{}", frame.trim_end())
+        }
+        None => format!("syntax error: {message}"),
+    };
     failure
 }
 
 fn described<'js>(
     realm: &Realm<'js>,
     thrown: &Value<'js>,
-    lines: &Lines<'_>,
+    author: &Author<'_>,
 ) -> (String, Option<Position>) {
     let mut message = realm.headline(thrown);
     let Some(error) = thrown.as_object().filter(|object| object.is_error()) else {
         return (message, None);
     };
-    message += &hint(&message);
-    let (frames, position) = frames(&realm.stack(error), lines);
+    let (frames, position) = frames(&realm.stack(error), &author.lines);
+    match position {
+        Some(position) if message == "TypeError: not a function" => {
+            message = author.not_a_function(position);
+        }
+        _ => message += &hint(&message),
+    }
     message += &frames;
     let mut cause = realm.data(error, "cause");
     for _ in 0..CAUSES {
         let Some(value) = cause.take() else { break };
-        message += &format!("\ncaused by: {}", realm.headline(&value));
+        message.push_str("\ncaused by: ");
+        message.push_str(&realm.headline(&value));
         cause = value
             .as_object()
             .filter(|object| object.is_error())
@@ -90,14 +144,21 @@ fn frames(stack: &str, lines: &Lines<'_>) -> (String, Option<Position>) {
     let mut shown = String::new();
     for frame in stack.lines().filter_map(|line| Frame::parse(line, lines)).take(FRAMES) {
         match frame {
-            Frame::Native(name) => shown += &format!("\n    at {name} (native)"),
+            Frame::Native(name) => shown.extend(["\n    at ", name, " (native)"]),
             Frame::Program(name, position) => {
                 let Position { line, column } = position;
                 first.get_or_insert(position);
-                shown += &match name {
-                    "" | "<anonymous>" => format!("\n    at {FILE}:{line}:{column}"),
-                    name => format!("\n    at {name} ({FILE}:{line}:{column})"),
-                };
+                let place = format!("{FILE}:{line}:{column}");
+                match name {
+                    "" | "<anonymous>" => shown.extend([
+                        "
+    at ", &place,
+                    ]),
+                    name => shown.extend([
+                        "
+    at ", name, " (", &place, ")",
+                    ]),
+                }
             }
         }
     }
@@ -121,8 +182,7 @@ impl<'a> Frame<'a> {
         let mut numbers = frame[at + FILE.len()..].trim_end_matches(')').split(':').skip(1);
         let line = numbers.next()?.parse().ok()?;
         let column = numbers.next()?.parse().ok()?;
-        (line >= 1 && line <= lines.len())
-            .then(|| Self::Program(name, lines.from_bytes(line, column)))
+        (line >= 1).then(|| Self::Program(name, lines.position_of_bytes(line, column)))
     }
 }
 

@@ -60,6 +60,9 @@ impl<'js> Inspector<'_, 'js> {
     }
 
     fn value_text(&mut self, value: &Value<'js>) -> String {
+        if value.is_proxy() {
+            return "[Proxy]".to_owned();
+        }
         match value.type_of() {
             Type::Undefined | Type::Uninitialized => "undefined".to_owned(),
             Type::Null => "null".to_owned(),
@@ -71,7 +74,6 @@ impl<'js> Inspector<'_, 'js> {
             }
             Type::BigInt => self.called(Captured::BigIntToString, value) + "n",
             Type::Symbol => self.called(Captured::SymbolToString, value),
-            Type::Proxy => "[Proxy]".to_owned(),
             _ => value
                 .as_object()
                 .map_or_else(|| "[unknown]".to_owned(), |object| self.object(object)),
@@ -463,7 +465,8 @@ fn quoted(text: &str) -> String {
             '\u{c}' => quoted.push_str("\\f"),
             c if c == quote => quoted.extend(['\\', c]),
             c if (c as u32) < 0x20 || c == '\u{7f}' => {
-                quoted.push_str(&format!("\\x{:02X}", c as u32))
+                let code = format!("\\x{:02X}", c as u32);
+                quoted.push_str(&code);
             }
             c => quoted.push(c),
         }

@@ -10,16 +10,20 @@
   const hide = (target, name, value) => define(target, name, value, false);
 
   // Code from strings.
-  const realFunction = global.Function;
-  for (const sample of [async function () {}, function* () {}, async function* () {}]) {
-    delete getPrototypeOf(sample).constructor;
-  }
-  const noFunction = function Function() {
-    throw new EvalError("code cannot be made from strings here: write the function itself");
+  const noCode = (sample) => {
+    const prototype = getPrototypeOf(sample);
+    const { name } = prototype.constructor;
+    const constructor = function () {
+      throw new EvalError("code cannot be made from strings here: write the function itself");
+    };
+    defineProperty(constructor, "name", { value: name });
+    defineProperty(constructor, "prototype", { value: prototype, writable: false });
+    hide(prototype, "constructor", constructor);
+    return constructor;
   };
-  defineProperty(noFunction, "prototype", { value: realFunction.prototype, writable: false });
-  hide(realFunction.prototype, "constructor", noFunction);
-  hide(global, "Function", noFunction);
+  const functionToString = global.Function.prototype.toString;
+  [async function () {}, function* () {}, async function* () {}].forEach(noCode);
+  hide(global, "Function", noCode(function () {}));
   hide(global, "eval", {
     eval() {
       throw new EvalError("code cannot be made from strings here: write the code itself");
@@ -91,7 +95,6 @@
   return [
     Object.prototype,
     Array.prototype,
-    Error.prototype,
     new Error(),
     getOwnPropertyDescriptor(Error.prototype, "stack").get,
     errorClass,
@@ -99,7 +102,7 @@
     RegExp.prototype.toString,
     Symbol.prototype.toString,
     digits,
-    realFunction.prototype.toString,
+    functionToString,
     Map.prototype.entries,
     next(new Map().entries()),
     Set.prototype.values,
@@ -107,7 +110,6 @@
     getOwnPropertyDescriptor(Map.prototype, "size").get,
     getOwnPropertyDescriptor(Set.prototype, "size").get,
     getOwnPropertyDescriptor(getPrototypeOf(Uint8Array.prototype), "length").get,
-    String.prototype.slice,
     apply,
   ];
 });

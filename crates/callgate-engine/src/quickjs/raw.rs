@@ -1,4 +1,4 @@
-//! The parts of QuickJS that `rquickjs` does not show, or shows in a way a hostile value can break.
+//! The parts of `QuickJS` that `rquickjs` does not show, or shows in a way a hostile value can break.
 //!
 //! One of the two places of the project where `unsafe` is allowed. Everything here takes and returns owned `rquickjs`
 //! values of one context, so that no reference count is handled anywhere else.
@@ -6,6 +6,7 @@
     unsafe_code,
     reason = "own keys with NULs and surrogates, descriptors, memory limits: no safe interface has them"
 )]
+#![expect(clippy::cast_ptr_alignment, reason = "memory blocks are aligned to 16 bytes")]
 
 use std::alloc::{self, Layout};
 use std::cell::Cell;
@@ -15,7 +16,7 @@ use std::ptr;
 use std::rc::Rc;
 
 use rquickjs::allocator::Allocator;
-use rquickjs::{Ctx, Error, Function, Object, Promise, Result, Value, qjs};
+use rquickjs::{Ctx, Error, Function, Object, Result, Value, qjs};
 
 /// Takes the exception out of a result, like every wrapper of `rquickjs` does.
 fn own<'js>(ctx: &Ctx<'js>, value: qjs::JSValue) -> Result<Value<'js>> {
@@ -202,9 +203,10 @@ fn descriptor_of<'js>(object: &Object<'js>, atom: qjs::JSAtom) -> Result<Option<
         let getter = Value::from_raw(ctx.clone(), found.getter);
         let setter = Value::from_raw(ctx.clone(), found.setter);
         let accessor = found.flags & qjs::JS_PROP_GETSET.cast_signed() != 0;
-        Ok(Some(match accessor {
-            true => Descriptor::Accessor(!getter.is_undefined(), !setter.is_undefined()),
-            false => Descriptor::Data(value),
+        Ok(Some(if accessor {
+            Descriptor::Accessor(!getter.is_undefined(), !setter.is_undefined())
+        } else {
+            Descriptor::Data(value)
         }))
     }
 }
@@ -258,7 +260,7 @@ impl Access {
 pub(super) fn define<'js>(
     object: &Object<'js>,
     name: &str,
-    value: Value<'js>,
+    value: &Value<'js>,
     access: Access,
 ) -> Result<()> {
     let ctx = object.ctx().as_raw().as_ptr();
@@ -269,7 +271,7 @@ pub(super) fn define<'js>(
                 ctx,
                 object.as_raw(),
                 atom,
-                duplicate(&value),
+                duplicate(value),
                 access.flags(),
             )
         })
@@ -486,25 +488,26 @@ pub(super) fn throw_uncatchable(ctx: &Ctx<'_>) -> Error {
     ctx.throw(error.into_value())
 }
 
-/// Tells the tracker that somebody looks after this promise.
-pub(super) fn mark_as_handled(promise: &Promise<'_>) {
-    // SAFETY: the promise is alive.
-    unsafe { qjs::JS_PromiseMarkAsHandled(promise.ctx().as_raw().as_ptr(), promise.as_raw()) }
-}
-
 // Memory.
 
 /// How much memory an interpreter has and had.
 #[derive(Debug)]
 pub(super) struct Memory {
-    limit: usize,
+    limit: Cell<usize>,
     used: Cell<usize>,
     hit: Cell<bool>,
 }
 
 impl Memory {
-    pub(super) fn new(limit: usize) -> Rc<Self> {
-        Rc::new(Self { limit, used: Cell::new(0), hit: Cell::new(false) })
+    /// No limit yet: the engine crashes when it runs out of memory while it makes an interpreter or compiles.
+    pub(super) fn unlimited() -> Rc<Self> {
+        Rc::new(Self { limit: Cell::new(usize::MAX), used: Cell::new(0), hit: Cell::new(false) })
+    }
+
+    /// From here on the limit holds.
+    pub(super) fn limit(&self, bytes: usize) {
+        self.limit.set(bytes);
+        self.hit.set(self.used.get() > bytes);
     }
 
     /// Whether an allocation was ever refused: the program may have caught what came of it.
@@ -514,7 +517,7 @@ impl Memory {
 
     fn take(&self, size: usize) -> bool {
         match self.used.get().checked_add(size) {
-            Some(used) if used <= self.limit => {
+            Some(used) if used <= self.limit.get() => {
                 self.used.set(used);
                 true
             }

@@ -1,6 +1,7 @@
 //! Values out of a program: lossless JSON or a refusal that names the place.
 
 use std::collections::HashSet;
+use std::fmt;
 
 use callgate_schema::json::{DEPTH_LIMIT, JsonPath, Number, ObjectBuilder, Step};
 use callgate_schema::{Json, Str};
@@ -36,15 +37,8 @@ pub(super) fn read<'js>(
     root: &str,
     budget: usize,
 ) -> Result<(Json, usize), Refused> {
-    let mut reader = Reader {
-        realm,
-        root,
-        budget,
-        left: budget,
-        nodes: 0,
-        frames: Vec::new(),
-        open: HashSet::new(),
-    };
+    let mut reader =
+        Reader { realm, root, left: budget, nodes: 0, frames: Vec::new(), open: HashSet::new() };
     let json = reader.read(value)?;
     Ok((json, budget - reader.left))
 }
@@ -52,7 +46,6 @@ pub(super) fn read<'js>(
 struct Reader<'a, 'js> {
     realm: &'a Realm<'js>,
     root: &'a str,
-    budget: usize,
     left: usize,
     nodes: usize,
     /// The containers around the current value, outermost first.
@@ -98,6 +91,9 @@ impl<'js> Reader<'_, 'js> {
     /// Converts a scalar at once; a container becomes the innermost frame.
     fn enter(&mut self, value: Value<'js>) -> Result<Option<Json>, Refused> {
         self.left = self.left.checked_sub(1).ok_or(Refused::TooLarge)?;
+        if value.is_proxy() {
+            return Err(self.refuse("a proxy is not JSON: pass a copy, `{ ...x }`"));
+        }
         Ok(Some(match value.type_of() {
             Type::Null => Json::Null,
             Type::Bool => Json::Bool(value.as_bool().unwrap_or_default()),
@@ -114,9 +110,9 @@ impl<'js> Reader<'_, 'js> {
     fn number(&self, value: f64) -> Result<Json, Refused> {
         Number::from_f64(value).map(Json::from).ok_or_else(|| {
             self.refuse(match value {
-                zero if zero == 0.0 => "-0 is not JSON: add 0 to it".to_owned(),
-                nan if nan.is_nan() => "NaN is not JSON: use null".to_owned(),
-                _ => "Infinity is not JSON: use null or a finite number".to_owned(),
+                0.0 => "-0 is not JSON: add 0 to it",
+                nan if nan.is_nan() => "NaN is not JSON: use null",
+                _ => "Infinity is not JSON: use null or a finite number",
             })
         })
     }
@@ -125,12 +121,8 @@ impl<'js> Reader<'_, 'js> {
         match raw::bigint(value).map_err(|error| self.failed(&error))? {
             Some(Wide::Signed(value)) if value.unsigned_abs() > MAX_SAFE => Ok(value.into()),
             Some(Wide::Unsigned(value)) if value > MAX_SAFE => Ok(value.into()),
-            Some(_) => {
-                Err(self.refuse("a bigint that a number can hold: write Number(x)".to_owned()))
-            }
-            None => {
-                Err(self.refuse("a bigint beyond 64 bits is not JSON: pass String(x)".to_owned()))
-            }
+            Some(_) => Err(self.refuse("a bigint that a number can hold: write Number(x)")),
+            None => Err(self.refuse("a bigint beyond 64 bits is not JSON: pass String(x)")),
         }
     }
 
@@ -149,7 +141,7 @@ impl<'js> Reader<'_, 'js> {
                 Ok(text)
             }
             Err(None) => Err(Refused::TooLarge),
-            Err(Some(why)) => Err(self.refuse(why.to_owned())),
+            Err(Some(why)) => Err(self.refuse(why)),
         }
     }
 
@@ -175,7 +167,8 @@ impl<'js> Reader<'_, 'js> {
             object,
             length,
             items: Vec::with_capacity((length as usize).min(1 << 16)),
-        })
+        });
+        Ok(())
     }
 
     /// A dense array has its indices, its length, and nothing else.
@@ -184,40 +177,39 @@ impl<'js> Reader<'_, 'js> {
         let dense = keys.len() > count
             && count.checked_sub(1).is_none_or(|last| keys.is_index(last, length - 1));
         if !dense {
-            return Err(self.refuse(
-                "an array with holes is not JSON: use null for what is missing".to_owned(),
-            ));
-        }
-        if keys.len() > count + 1 {
             return Err(
-                self.refuse("an array with extra properties is not JSON: use an object".to_owned())
+                self.refuse("an array with holes is not JSON: use null for what is missing")
             );
         }
+        if keys.len() > count + 1 {
+            return Err(self.refuse("an array with extra properties is not JSON: use an object"));
+        }
         if (0..count).any(|at| !keys.is_enumerable(at)) {
-            return Err(self.refuse("an array with hidden items is not JSON".to_owned()));
+            return Err(self.refuse("an array with hidden items is not JSON"));
         }
         Ok(())
     }
 
     fn enter_object(&mut self, value: Value<'js>) -> Result<(), Refused> {
-        if let Some(why) = value.as_object().and_then(raw::exotic).map(why_not_exotic) {
-            return Err(self.refuse(why.to_owned()));
-        }
         let object = self.container(value)?;
         let prototype = object.get_prototype();
-        if prototype.as_ref().is_some_and(|prototype| *prototype != self.realm.object_prototype) {
-            let kind = self.realm.kind_of(&object);
-            return Err(
-                self.refuse(format!("{kind} is not JSON: pass the fields you need, `{{ ...x }}`"))
-            );
+        let is_plain =
+            prototype.as_ref().is_none_or(|prototype| *prototype == self.realm.object_prototype);
+        if !is_plain || !raw::same_class(&object, &self.realm.object_prototype) {
+            let why = raw::exotic(&object).map(|kind| why_not_exotic(kind).to_owned());
+            return Err(self.refuse(why.unwrap_or_else(|| {
+                let kind = self.realm.kind_of(&object);
+                format!("{kind} is not JSON: pass the fields you need, `{{ ...x }}`")
+            })));
         }
         let keys = raw::own_keys(&object).map_err(|error| self.failed(&error))?;
         let last = keys.len().checked_sub(1).map(|last| keys.value(last)).transpose();
         if last.map_err(|error| self.failed(&error))?.is_some_and(|key| key.is_symbol()) {
-            return Err(self.refuse("a member whose key is a symbol is not JSON".to_owned()));
+            return Err(self.refuse("a member whose key is a symbol is not JSON"));
         }
         let members = ObjectBuilder::with_capacity(keys.len().min(1 << 16));
-        self.push(Frame::Object { object, keys, next: 0, name: Str::from(""), members })
+        self.push(Frame::Object { object, keys, next: 0, name: Str::from(""), members });
+        Ok(())
     }
 
     /// Checks that a container is not inside itself, and not too deep.
@@ -243,12 +235,11 @@ impl<'js> Reader<'_, 'js> {
         value.into_object().ok_or(Refused::Stopped)
     }
 
-    fn push(&mut self, frame: Frame<'js>) -> Result<(), Refused> {
+    fn push(&mut self, frame: Frame<'js>) {
         if self.frames.len() >= SHORT_PATH {
             self.open.insert(frame.identity());
         }
         self.frames.push(frame);
-        Ok(())
     }
 
     fn leave(&mut self) {
@@ -280,8 +271,9 @@ impl<'js> Reader<'_, 'js> {
                 },
             };
             return match value {
-                Ok(value) if value.is_undefined() => Err(self
-                    .refuse("undefined is not JSON: use null, or leave the item out".to_owned())),
+                Ok(value) if value.is_undefined() => {
+                    Err(self.refuse("undefined is not JSON: use null, or leave the item out"))
+                }
                 Ok(value) => Ok(Next::Part(value)),
                 Err(error) => Err(self.failed(&error)),
             };
@@ -308,7 +300,7 @@ impl<'js> Reader<'_, 'js> {
         let len = name.len();
         let value = if hidden { None } else { Some(keys.get(object, at)) };
         match value {
-            None => Err(self.refuse("a member that is not enumerable is not JSON".to_owned())),
+            None => Err(self.refuse("a member that is not enumerable is not JSON")),
             Some(Err(error)) => Err(self.failed(&error)),
             Some(Ok(value)) if value.is_undefined() => Ok(None),
             Some(Ok(value)) => {
@@ -321,7 +313,7 @@ impl<'js> Reader<'_, 'js> {
     /// Looks at the clock now and then.
     fn look(&mut self) -> Result<(), Refused> {
         self.nodes += 1;
-        if self.nodes % NODES_A_LOOK == 0 && self.realm.watch.poll() {
+        if self.nodes.is_multiple_of(NODES_A_LOOK) && self.realm.watch.poll() {
             return Err(Refused::Stopped);
         }
         Ok(())
@@ -333,7 +325,6 @@ impl<'js> Reader<'_, 'js> {
             Type::Function | Type::Constructor => "a function is not JSON".to_owned(),
             Type::Symbol => "a symbol is not JSON".to_owned(),
             Type::Promise => "a promise is not JSON: `await` it first".to_owned(),
-            Type::Proxy => "a proxy is not JSON".to_owned(),
             Type::Exception => match value.as_object() {
                 Some(error) => {
                     format!("{} is not JSON: pass its message", self.realm.kind_of(error))
@@ -353,7 +344,7 @@ impl<'js> Reader<'_, 'js> {
         self.refuse(format!("reading it threw {}", self.realm.headline(&thrown)))
     }
 
-    fn refuse(&self, why: String) -> Refused {
+    fn refuse(&self, why: impl fmt::Display) -> Refused {
         let path = self.path(self.frames.len());
         Refused::Value(format!("{}: {why}", path.display(self.root)))
     }

@@ -27,7 +27,6 @@ pub(super) struct Realm<'js> {
 pub(super) enum Captured {
     ObjectPrototype,
     ArrayPrototype,
-    ErrorPrototype,
     Error,
     ErrorStack,
     ErrorClass,
@@ -43,7 +42,6 @@ pub(super) enum Captured {
     MapSize,
     SetSize,
     TypedArrayLength,
-    StringSlice,
     Apply,
 }
 
@@ -172,12 +170,11 @@ pub(super) fn script<'js>(
     kept: &OnceLock<Vec<u8>>,
     source: &str,
 ) -> Result<Function<'js>> {
-    let bytes = match kept.get() {
-        Some(bytes) => bytes,
-        None => {
-            let bytes = raw::compile_script(ctx, source)?;
-            kept.get_or_init(|| bytes)
-        }
+    let bytes = if let Some(bytes) = kept.get() {
+        bytes
+    } else {
+        let bytes = raw::compile_script(ctx, source)?;
+        kept.get_or_init(|| bytes)
     };
     raw::run_compiled(ctx, bytes)?.into_function().ok_or(Error::Unknown)
 }

@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use callgate_core::program::{FailureKind, Namespace, ProgramEnd, ProgramFailure, RunClock};
-use callgate_schema::Str;
+use callgate_schema::{Json, Str};
 use rquickjs::promise::PromiseState;
 use rquickjs::{Context, Ctx, Persistent, Promise, Runtime, Value};
 
-use super::failure;
+use super::failure::{self, Author};
 use super::raw::{self, Memory, Metered};
 use super::read::{self, Refused};
 use super::realm::{Captured, Realm};
@@ -46,7 +46,7 @@ pub(crate) fn run_one(
     stack: usize,
     next: impl FnOnce() -> Option<Assignment>,
 ) -> Option<ProgramEnd> {
-    let memory = Memory::new(limits.memory);
+    let memory = Memory::unlimited();
     let watch = Rc::new(Watch::new(limits.clone(), memory.clone()));
     let rejections = Rc::new(RefCell::new(Vec::new()));
     let Ok(context) = interpreter(limits, memory, &watch, &rejections) else {
@@ -98,9 +98,11 @@ fn interpreter(
             if handled {
                 rejected.retain(|rejection: &Rejection| rejection.identity != identity);
             } else {
-                let (_promise, reason) =
-                    (Persistent::save(&ctx, promise), Persistent::save(&ctx, reason));
-                rejected.push(Rejection { identity, _promise, reason });
+                rejected.push(Rejection {
+                    identity,
+                    _promise: Persistent::save(&ctx, promise),
+                    reason: Persistent::save(&ctx, reason),
+                });
             }
         },
     )));
@@ -140,38 +142,49 @@ type Settled<'js> = Result<Value<'js>, ProgramFailure>;
 impl<'js> Run<'_, 'js> {
     fn run(&self, assignment: Assignment) -> ProgramEnd {
         let Assignment { source, namespaces, clock, transport, cancelled } = assignment;
-        let lines = Lines::new(&source);
+        let author = Author { lines: Lines::new(&source), namespaces: &namespaces };
         let watch = &self.realm.watch;
         watch.arm(clock, cancelled);
         watch.resume();
         let ledger = Ledger::new(self.limits.output);
         let opened = self.session.open(&self.ctx, &namespaces, transport, ledger);
         let settled = opened.map_err(|_| self.defect()).and_then(|()| {
-            let promise = self.start(&source, &lines)?;
-            self.drive(&promise, &lines)
+            let promise = self.start(&source, &author)?;
+            let value = self.drive(&promise, &author)?;
+            self.check_rejections(&author)?;
+            self.returned(value)
         });
-        let settled = settled.and_then(|value| self.check_rejections(&lines).map(|()| value));
         let ledger = self.session.close().unwrap_or_else(|| Ledger::new(self.limits.output));
-        let left = usize::try_from(ledger.left()).unwrap_or(usize::MAX);
-        let outcome = settled.map(|value| {
-            (!value.is_undefined()).then(|| read::read(self.realm, value, "value", left))
-        });
-        match (watch.stopped(), outcome) {
+        match (watch.stopped(), settled) {
             (Some(Stop::Output), _) => ledger.overflow(),
             (Some(stop), _) => ledger.fail(watch.failure(stop)),
             (None, Err(failure)) => ledger.fail(failure),
-            (None, Ok(None)) => ledger.finish(None),
-            (None, Ok(Some(Ok((value, _))))) => ledger.finish(Some(value)),
-            (None, Ok(Some(Err(Refused::TooLarge | Refused::Stopped)))) => ledger.overflow(),
-            (None, Ok(Some(Err(Refused::Value(why))))) => {
+            (None, Ok(value)) => ledger.finish(value),
+        }
+    }
+
+    /// What the program returned, if it returned something.
+    fn returned(&self, value: Value<'js>) -> Result<Option<Json>, ProgramFailure> {
+        if value.is_undefined() {
+            return Ok(None);
+        }
+        let left = usize::try_from(self.session.output_left()).unwrap_or(usize::MAX);
+        match read::read(self.realm, value, "value", left) {
+            Ok((value, _)) => Ok(Some(value)),
+            Err(Refused::Value(why)) => {
                 let message = format!("the returned value must be lossless JSON; {why}");
-                ledger.fail(ProgramFailure::new(FailureKind::InvalidOutput, message))
+                Err(ProgramFailure::new(FailureKind::InvalidOutput, message))
             }
+            Err(Refused::TooLarge) => {
+                self.realm.watch.stop(Stop::Output);
+                Err(self.defect())
+            }
+            Err(Refused::Stopped) => Err(self.defect()),
         }
     }
 
     /// Compiles the program and runs it up to its first `await`.
-    fn start(&self, source: &str, lines: &Lines<'_>) -> Result<Promise<'js>, ProgramFailure> {
+    fn start(&self, source: &str, author: &Author<'_>) -> Result<Promise<'js>, ProgramFailure> {
         let javascript = strip_within(source, self.stack).map_err(|error| {
             let failure = ProgramFailure::new(FailureKind::Exception, error.to_string());
             match error.problems().first() {
@@ -182,17 +195,21 @@ impl<'js> Run<'_, 'js> {
         let wrapped = [HEAD, &javascript, TAIL].concat();
         let function = raw::compile(&self.ctx, &wrapped, FILE, FIRST_LINE).map_err(|_| {
             let thrown = self.ctx.catch();
-            failure::syntax(self.realm, &thrown, lines)
+            failure::syntax(self.realm, &thrown, author)
         })?;
-        function.call(()).map_err(|_| self.thrown(lines))
+        self.realm.watch.limit_memory();
+        if self.realm.watch.tripped() {
+            return Err(self.defect());
+        }
+        function.call(()).map_err(|_| self.thrown(author))
     }
 
     /// Runs jobs, answers and timers until the program settles.
-    fn drive(&self, promise: &Promise<'js>, lines: &Lines<'_>) -> Settled<'js> {
+    fn drive(&self, promise: &Promise<'js>, author: &Author<'_>) -> Settled<'js> {
         loop {
             while promise.state() == PromiseState::Pending && !self.realm.watch.tripped() {
                 if !self.ctx.execute_pending_job() {
-                    self.next_event(lines)?;
+                    self.next_event(author)?;
                 }
             }
             if self.realm.watch.stopped().is_some() {
@@ -200,14 +217,14 @@ impl<'js> Run<'_, 'js> {
             }
             match promise.result() {
                 Some(Ok(value)) => return Ok(value),
-                Some(Err(_)) => return Err(self.thrown(lines)),
+                Some(Err(_)) => return Err(self.thrown(author)),
                 None => {}
             }
         }
     }
 
     /// Handles one answer or one timer, waiting for it if need be.
-    fn next_event(&self, lines: &Lines<'_>) -> Result<(), ProgramFailure> {
+    fn next_event(&self, author: &Author<'_>) -> Result<(), ProgramFailure> {
         loop {
             if let Some(answer) =
                 self.session.with_transport(|transport| transport.poll()).flatten()
@@ -220,11 +237,11 @@ impl<'js> Run<'_, 'js> {
                 let call = [callback.into_value(), undefined.clone(), arguments];
                 return match self.realm.call(Captured::Apply, &undefined, &call) {
                     Ok(_) => Ok(()),
-                    Err(_) => Err(self.thrown(lines)),
+                    Err(_) => Err(self.thrown(author)),
                 };
             }
             if self.session.is_idle() {
-                self.check_rejections(lines)?;
+                self.check_rejections(author)?;
                 return Err(ProgramFailure::new(FailureKind::Exception, NEVER_FINISHES));
             }
             if let Some(answer) = self.wait() {
@@ -256,19 +273,19 @@ impl<'js> Run<'_, 'js> {
     }
 
     /// Fails if a rejected promise was never handled.
-    fn check_rejections(&self, lines: &Lines<'_>) -> Result<(), ProgramFailure> {
+    fn check_rejections(&self, author: &Author<'_>) -> Result<(), ProgramFailure> {
         let first = self.rejections.borrow().first().map(|rejection| rejection.reason.clone());
         match first.map(|reason| reason.restore(&self.ctx)) {
             None => Ok(()),
-            Some(Ok(reason)) => Err(failure::unhandled(self.realm, &reason, lines)),
+            Some(Ok(reason)) => Err(failure::unhandled(self.realm, &reason, author)),
             Some(Err(_)) => Err(self.defect()),
         }
     }
 
     /// The failure of a program that threw.
-    fn thrown(&self, lines: &Lines<'_>) -> ProgramFailure {
+    fn thrown(&self, author: &Author<'_>) -> ProgramFailure {
         let thrown = self.ctx.catch();
-        failure::uncaught(self.realm, &thrown, lines)
+        failure::uncaught(self.realm, &thrown, author)
     }
 
     /// What is reported if the engine fails without a reason: it was stopped, or it is broken.

@@ -92,7 +92,7 @@ impl<'js> Session<'js> {
                 },
             )?,
             cancel: Function::new(ctx.clone(), move |id: f64| {
-                cancel.timers.borrow_mut().remove(id)
+                cancel.timers.borrow_mut().remove(id);
             })?,
         })
     }
@@ -130,12 +130,7 @@ impl<'js> Session<'js> {
             let class = match &names.error_class {
                 Some(class) => {
                     let object = realm.error_class(&class.name, &class.member_property)?;
-                    raw::define(
-                        &ctx.globals(),
-                        &class.name,
-                        object.clone().into_value(),
-                        Access::Hidden,
-                    )?;
+                    raw::define(&ctx.globals(), &class.name, object.as_value(), Access::Hidden)?;
                     Some(object)
                 }
                 None => None,
@@ -149,15 +144,10 @@ impl<'js> Session<'js> {
                         session.call(&ctx, at, member, arguments.0.into_iter().next())
                     },
                 )?;
-                raw::define(
-                    &object,
-                    name,
-                    function.with_name(&**name)?.into_value(),
-                    Access::Fixed,
-                )?;
+                raw::define(&object, name, function.with_name(&**name)?.as_value(), Access::Fixed)?;
             }
             raw::freeze(&object)?;
-            raw::define(&ctx.globals(), &names.global, object.into_value(), Access::Fixed)?;
+            raw::define(&ctx.globals(), &names.global, object.as_value(), Access::Fixed)?;
             self.namespaces.borrow_mut().push(Served { names: names.clone(), class });
         }
         Ok(())
@@ -166,6 +156,11 @@ impl<'js> Session<'js> {
     /// Ends the connection and gives the ledger back.
     pub(super) fn close(&self) -> Option<Ledger> {
         self.link.take().map(|link| link.ledger)
+    }
+
+    /// How many bytes the run may still hand back.
+    pub(super) fn output_left(&self) -> u64 {
+        self.link.borrow().as_ref().map_or(0, |link| link.ledger.left())
     }
 
     /// Uses the transport, if the run is still connected.
@@ -213,9 +208,8 @@ impl<'js> Session<'js> {
                     let names = &namespaces[namespace].names;
                     (names.global.clone(), names.members[member].clone())
                 };
-                self.with_transport(|transport| {
-                    transport.call(Outgoing { id, global, member, arguments })
-                });
+                let call = Outgoing { id, global, member, arguments };
+                self.with_transport(|transport| transport.call(call));
             }
             Err(Refused::Stopped) => return Err(raw::throw_uncatchable(ctx)),
             Err(refused) => {
@@ -265,13 +259,13 @@ impl<'js> Session<'js> {
         };
         let fallback = || realm.error.get_prototype().ok_or(rquickjs::Error::Unknown);
         let error = raw::new_error(&realm.error, &prototype.map_or_else(fallback, Ok)?)?;
-        raw::define(&error, "message", text(message)?, Access::Hidden)?;
+        raw::define(&error, "message", &text(message)?, Access::Hidden)?;
         if let Some(class) = &served.names.error_class {
-            raw::define(&error, "name", text(&class.name)?, Access::Hidden)?;
+            raw::define(&error, "name", &text(&class.name)?, Access::Hidden)?;
             raw::define(
                 &error,
                 &class.member_property,
-                text(&served.names.members[member])?,
+                &text(&served.names.members[member])?,
                 Access::Open,
             )?;
         }
@@ -300,8 +294,7 @@ impl<'js> Session<'js> {
         if realm.watch.poll() {
             return Err(raw::throw_uncatchable(ctx));
         }
-        let left = self.link.borrow().as_ref().map_or(0, |link| link.ledger.left());
-        let left = usize::try_from(left).unwrap_or(usize::MAX);
+        let left = usize::try_from(self.output_left()).unwrap_or(usize::MAX);
         let mut entry = String::new();
         for (at, value) in values.iter().enumerate() {
             if at > 0 {

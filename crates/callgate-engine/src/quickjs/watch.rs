@@ -49,8 +49,13 @@ impl Watch {
     /// The run begins now.
     pub(super) fn arm(&self, clock: RunClock, cancelled: Box<dyn Fn() -> Option<String>>) {
         self.clock.replace(clock);
-        self.cancelled.replace(cancelled);
+        *self.cancelled.borrow_mut() = cancelled;
         self.started.set(Instant::now());
+    }
+
+    /// From here on the memory limit holds.
+    pub(super) fn limit_memory(&self) {
+        self.memory.limit(self.limits.memory);
     }
 
     /// The program goes on.

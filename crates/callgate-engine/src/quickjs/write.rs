@@ -94,7 +94,7 @@ impl<'a, 'js> Frame<'a, 'js> {
             Self::Array { items, .. } => items.push(value),
             Self::Object { object, name, .. } => {
                 let name = name.take().ok_or(Error::Unknown)?;
-                raw::define(object, name, value, Access::Open)?;
+                raw::define(object, name, &value, Access::Open)?;
             }
         }
         Ok(())

@@ -1,6 +1,13 @@
 //! The visitor that turns types into spaces and refuses what cannot be erased.
 
-use oxc_ast::ast::*;
+use oxc_ast::ast::{
+    AccessorProperty, AccessorPropertyType, ArrowFunctionExpression, BinaryExpression,
+    BinaryOperator, Class, ClassElement, Decorator, Expression, FormalParameter, Hashbang,
+    ImportExpression, ImportMeta, MethodDefinition, Program, PropertyDefinition,
+    PropertyDefinitionType, Statement, TSAsExpression, TSClassImplements, TSNonNullExpression,
+    TSSatisfiesExpression, TSThisParameter, TSTypeAnnotation, TSTypeAssertion,
+    TSTypeParameterDeclaration, TSTypeParameterInstantiation, VariableDeclarator,
+};
 use oxc_ast_visit::{Visit, walk};
 use oxc_span::{GetSpan, Span};
 
@@ -212,8 +219,9 @@ const NO_EXPORTS: &str =
 /// Whether a statement says nothing at run time.
 fn is_type_only(it: &Statement<'_>) -> bool {
     match it {
-        Statement::TSTypeAliasDeclaration(_) | Statement::TSInterfaceDeclaration(_) => true,
-        Statement::TSGlobalDeclaration(_) => true,
+        Statement::TSTypeAliasDeclaration(_)
+        | Statement::TSInterfaceDeclaration(_)
+        | Statement::TSGlobalDeclaration(_) => true,
         Statement::TSExternalModuleDeclaration(it) => it.declare,
         Statement::TSNamespaceDeclaration(it) => it.declare,
         Statement::VariableDeclaration(it) => it.declare,
@@ -263,20 +271,33 @@ fn is_type_only_element(it: &ClassElement<'_>) -> bool {
     }
 }
 
-/// Whether this is `a + b as T * c`, where the cast did the grouping.
+/// Whether this is something like `a < b as T + c`, where only the cast keeps the left side together.
 fn would_regroup(it: &BinaryExpression<'_>) -> bool {
-    let mut inner = &it.left;
+    let Some(mut inner) = cast_of(&it.left) else { return false };
     while let Some(cast) = cast_of(inner) {
         inner = cast;
     }
-    !std::ptr::eq(inner, &it.left)
-        && match inner {
-            Expression::BinaryExpression(_) => {
-                it.operator.is_arithmetic() || it.operator.is_bitshift()
-            }
-            Expression::UnaryExpression(_) => it.operator == BinaryOperator::Exponential,
-            _ => false,
+    match inner {
+        Expression::BinaryExpression(left) => {
+            it.operator == BinaryOperator::Exponential
+                || strength(it.operator) > strength(left.operator)
         }
+        Expression::UnaryExpression(_) => it.operator == BinaryOperator::Exponential,
+        _ => false,
+    }
+}
+
+/// How strongly an operator binds, compared with others.
+fn strength(operator: BinaryOperator) -> u8 {
+    match operator {
+        BinaryOperator::Exponential => 6,
+        BinaryOperator::Multiplication | BinaryOperator::Division | BinaryOperator::Remainder => 5,
+        BinaryOperator::Addition | BinaryOperator::Subtraction => 4,
+        operator if operator.is_bitshift() => 3,
+        operator if operator.is_relational() || operator.is_compare() => 2,
+        operator if operator.is_equality() => 1,
+        _ => 0,
+    }
 }
 
 fn cast_of<'b, 'a>(it: &'b Expression<'a>) -> Option<&'b Expression<'a>> {

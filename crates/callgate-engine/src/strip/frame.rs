@@ -30,8 +30,11 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The place of a line and a column of bytes, both from 1, as an interpreter reports them.
-    pub(crate) fn from_bytes(&self, line: u32, column: u32) -> Position {
+    /// The place of a line and a column of bytes, both from 1, as an interpreter reports them. What comes after the last
+    /// line is its end.
+    pub(crate) fn position_of_bytes(&self, line: u32, column: u32) -> Position {
+        let (line, column) =
+            if line > self.len() { (self.len(), u32::MAX) } else { (line, column) };
         let text = self.line(line).unwrap_or_default();
         let mut end = (column.saturating_sub(1) as usize).min(text.len());
         while !text.is_char_boundary(end) {
@@ -40,8 +43,15 @@ impl<'a> Lines<'a> {
         Position { line, column: count(text[..end].chars().count()) }
     }
 
+    /// What stands before and after a place in its line.
+    pub(crate) fn around(&self, at: Position) -> (&'a str, &'a str) {
+        let line = self.line(at.line).unwrap_or_default();
+        let column = at.column.saturating_sub(1) as usize;
+        line.split_at(line.char_indices().nth(column).map_or(line.len(), |(byte, _)| byte))
+    }
+
     /// How many lines there are.
-    pub(crate) fn len(&self) -> u32 {
+    fn len(&self) -> u32 {
         count(self.source.matches('\n').count())
     }
 
@@ -57,14 +67,16 @@ impl<'a> Lines<'a> {
             }
             let (shown, column) = window(text, at.column);
             let mark = if number == at.line { '>' } else { ' ' };
-            frame += &format!("{mark} {number:digits$} | {}\n", shown.trim_end());
+            let row = format!("{mark} {number:digits$} | {}\n", shown.trim_end());
+            frame.push_str(&row);
             if number == at.line {
                 let indent: String = shown
                     .chars()
                     .take(column)
                     .map(|c| if c == '\t' { '\t' } else { ' ' })
                     .collect();
-                frame += &format!("  {:digits$} | {indent}^\n", "");
+                let pointer = format!("  {:digits$} | {indent}^\n", "");
+                frame.push_str(&pointer);
             }
         }
         frame

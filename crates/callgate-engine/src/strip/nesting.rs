@@ -1,7 +1,8 @@
 //! A parser descends once for every nested thing, so its stack must match what a text could nest.
 
-/// Stack that one nested thing costs at most, parser and visitor together, with room to spare.
-const BYTES_A_LEVEL: usize = if cfg!(debug_assertions) { 24 << 10 } else { 4 << 10 };
+/// Stack that one nested thing costs at most, parser and visitor together, with room to spare. Measured: 4.5 KB in a
+/// debug build, 1.8 KB in a release build.
+const BYTES_A_LEVEL: usize = if cfg!(debug_assertions) { 8 << 10 } else { 3 << 10 };
 /// Stack that is needed whatever the text is.
 const BASE: usize = 128 << 10;
 /// What any thread of a program is taken to have left.

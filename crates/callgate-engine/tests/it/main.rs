@@ -1,4 +1,14 @@
 //! Tests of the program engines, through their public interface.
 
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod runtime;
+#[cfg(test)]
+mod strip;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod traps;
+#[cfg(test)]
 mod tsrt;

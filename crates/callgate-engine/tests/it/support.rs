@@ -13,13 +13,13 @@ use callgate_schema::{Json, Str};
 
 /// A host whose functions answer at once, and which remembers its calls.
 #[derive(Default)]
-pub struct Host {
-    pub calls: Mutex<Vec<(String, Json)>>,
+pub(crate) struct Host {
+    pub(crate) calls: Mutex<Vec<(String, Json)>>,
     /// Replies of calls to `hold`, which nobody answers.
-    pub held: Mutex<Vec<Reply>>,
+    pub(crate) held: Mutex<Vec<Reply>>,
 }
 
-pub const MEMBERS: &[&str] =
+pub(crate) const MEMBERS: &[&str] =
     &["echo", "fail", "hold", "later", "__proto__", "constructor", "a-b", ""];
 
 impl ProgramHost for Host {
@@ -27,7 +27,7 @@ impl ProgramHost for Host {
         self.calls.lock().unwrap().push((call.member.to_string(), call.arguments.clone()));
         match &*call.member {
             "fail" => {
-                reply.send(Err(call.arguments.as_str().unwrap_or("failed: no reason").to_owned()))
+                reply.send(Err(call.arguments.as_str().unwrap_or("failed").to_owned()));
             }
             "hold" => self.held.lock().unwrap().push(reply),
             "later" => drop(std::thread::spawn(move || {
@@ -40,34 +40,34 @@ impl ProgramHost for Host {
 }
 
 /// The namespace of every test: `tools`, with its error class.
-pub fn tools() -> Namespace {
+pub(crate) fn tools() -> Namespace {
     let members = MEMBERS.iter().map(|name| Str::from(*name)).collect();
     Namespace::new("tools", members, Some(ErrorClass::new("ToolCallError", "toolName")))
 }
 
-pub fn engine() -> TypeScriptBuilder {
+pub(crate) fn engine() -> TypeScriptBuilder {
     TypeScript::in_process()
 }
 
-pub fn block_on<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
 /// Runs a program on an engine with these limits.
-pub fn run_on(engine: TypeScriptBuilder, source: &str) -> (ProgramEnd, Arc<Host>) {
+pub(crate) fn run_on(engine: TypeScriptBuilder, source: &str) -> (ProgramEnd, Arc<Host>) {
     let host = Arc::new(Host::default());
     let program = Program::new(source, vec![tools()]);
     let end = block_on(engine.build().unwrap().run(program, host.clone(), Signal::new())).unwrap();
     (end, host)
 }
 
-pub fn run(source: &str) -> ProgramEnd {
+pub(crate) fn run(source: &str) -> ProgramEnd {
     run_on(engine(), source).0
 }
 
 /// The value of a program that must succeed.
 #[track_caller]
-pub fn value(source: &str) -> Option<Json> {
+pub(crate) fn value(source: &str) -> Option<Json> {
     let end = run(source);
     assert_eq!(end.failure, None, "{source}");
     end.value
@@ -75,13 +75,13 @@ pub fn value(source: &str) -> Option<Json> {
 
 /// Checks what a program returns, as JSON text.
 #[track_caller]
-pub fn returns(source: &str, expected: &str) {
+pub(crate) fn returns(source: &str, expected: &str) {
     assert_eq!(value(source).map(|value| value.to_string()).as_deref(), Some(expected), "{source}");
 }
 
 /// Checks what a program logs.
 #[track_caller]
-pub fn logs(source: &str, expected: &[&str]) {
+pub(crate) fn logs(source: &str, expected: &[&str]) {
     let end = run(source);
     let logs: Vec<&str> = end.logs.iter().map(|entry| &**entry).collect();
     assert_eq!((logs, end.failure), (expected.to_vec(), None), "{source}");
@@ -89,14 +89,38 @@ pub fn logs(source: &str, expected: &[&str]) {
 
 /// The kind and the message of the failure of a program.
 #[track_caller]
-pub fn failure(source: &str) -> (FailureKind, String) {
+pub(crate) fn failure(source: &str) -> (FailureKind, String) {
     failure_on(engine(), source)
 }
 
 #[track_caller]
-pub fn failure_on(engine: TypeScriptBuilder, source: &str) -> (FailureKind, String) {
+pub(crate) fn failure_on(engine: TypeScriptBuilder, source: &str) -> (FailureKind, String) {
     let (end, _) = run_on(engine, source);
     let failure = end.failure.unwrap_or_else(|| panic!("{source} did not fail: {:?}", end.value));
     assert_eq!(end.value, None, "a failed run has no value");
     (failure.kind, failure.message)
+}
+
+/// Checks that a program fails with that kind, and with a message that contains a text.
+#[track_caller]
+pub(crate) fn fails(source: &str, kind: FailureKind, text: &str) {
+    let (actual, message) = failure(source);
+    assert_eq!(actual, kind, "{source}: {message}");
+    assert!(message.contains(text), "{source}: {message}");
+}
+
+/// How many containers a value has inside each other.
+pub(crate) fn nested(value: &Json) -> usize {
+    let mut depth = 0;
+    let mut current = value;
+    loop {
+        let next = match current {
+            Json::Array(items) => items.first(),
+            Json::Object(members) => members.values().next(),
+            _ => return depth,
+        };
+        let Some(inner) = next else { return depth + 1 };
+        depth += 1;
+        current = inner;
+    }
 }
