@@ -35,7 +35,8 @@ async fn main() -> Result<(), Error> {
 
     runtime.guard(|call| {
         let path = call.arguments()["path"].as_str()?;
-        path.starts_with('/').then(|| Denial::new("absolute paths are off limits").by_rule("no-abs"))
+        path.starts_with('/')
+            .then(|| Denial::new("absolute paths are off limits").by_rule("no-abs"))
     });
     // Even a hook that allows everything, in front of all others, changes nothing about that.
     runtime.prepend(hook::from_fn::<hook::PreExecute, _, _>(async |_, _| Ok(Decision::Allow)));
@@ -45,6 +46,9 @@ async fn main() -> Result<(), Error> {
         println!("direct: {}", runtime.execute(input).await.text());
     }
     let program = json!({ "code": "clean up", "description": "Deletes two files" });
-    println!("program: {}", runtime.execute(CallInput::new("run", "run_code", program)).await.text());
+    println!(
+        "program: {}",
+        runtime.execute(CallInput::new("run", "run_code", program)).await.text()
+    );
     Ok(())
 }

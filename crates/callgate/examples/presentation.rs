@@ -17,7 +17,9 @@ fn list() -> ToolDefinition {
     let table = |_: &Json, value: &Json| {
         let rows = value.as_array().into_iter().flat_map(|rows| rows.iter());
         let lines: Vec<String> = rows
-            .map(|row| format!("{:<10}{:>6}", row["name"].as_str().unwrap_or_default(), row["bytes"]))
+            .map(|row| {
+                format!("{:<10}{:>6}", row["name"].as_str().unwrap_or_default(), row["bytes"])
+            })
             .collect();
         vec![Content::text(lines.join("\n"))]
     };

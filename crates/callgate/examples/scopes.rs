@@ -3,8 +3,8 @@
 #![expect(clippy::print_stdout, reason = "an example shows what happens")]
 
 use callgate::{
-    CallInput, Error, Layer, Output, ParamSpec, Restriction, ToolDefinition, ToolRuntime, ValueSpec,
-    json, render,
+    CallInput, Error, Layer, Output, ParamSpec, Restriction, ToolDefinition, ToolRuntime,
+    ValueSpec, json, render,
 };
 
 fn tool(name: &'static str, answer: &'static str) -> ToolDefinition {

@@ -15,8 +15,9 @@ mod tests {
     fn names() -> Vec<String> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
         let files = std::fs::read_dir(folder).unwrap();
-        let mut names: Vec<String> =
-            files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned()).collect();
+        let mut names: Vec<String> = files
+            .map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
         names.sort();
         names
     }
@@ -28,7 +29,10 @@ mod tests {
         for name in names {
             let program = example(&name);
             let output = Command::new(&program).output().unwrap_or_else(|error| {
-                panic!("cannot run {}: {error}; `cargo test -p callgate` builds it", program.display())
+                panic!(
+                    "cannot run {}: {error}; `cargo test -p callgate` builds it",
+                    program.display()
+                )
             });
             assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
             insta::assert_snapshot!(name.as_str(), String::from_utf8(output.stdout).unwrap());
