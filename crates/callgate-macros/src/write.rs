@@ -92,7 +92,7 @@ fn settings(options: &Options) -> TokenStream {
 /// A path whose errors point there.
 fn placed(path: &TokenStream, span: Span) -> TokenStream {
     let tokens = path.clone().into_iter().map(|mut token| {
-        token.set_span(token.span().located_at(span));
+        token.set_span(span);
         token
     });
     tokens.collect()

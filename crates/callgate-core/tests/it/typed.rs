@@ -153,6 +153,17 @@ async fn arguments_that_do_not_fit_never_reach_the_body() {
     }
 }
 
+/// Refuses itself as a whole.
+#[derive(Deserialize, JsonSchema)]
+#[serde(try_from = "Place")]
+struct Never;
+impl TryFrom<Place> for Never {
+    type Error = Str;
+    fn try_from(place: Place) -> Result<Self, Str> {
+        Err(format!("`{}` is not allowed", place.path).into())
+    }
+}
+
 #[tokio::test]
 async fn arguments_that_fit_the_schema_but_not_the_type_are_invalid_arguments_too() {
     let counter = Counter::default();
@@ -164,16 +175,6 @@ async fn arguments_that_fit_the_schema_but_not_the_type_are_invalid_arguments_to
         // DSL-34
         assert_eq!(violations(&result), [(path.to_owned(), ViolationKind::Decode)]);
         assert_eq!(result.error().unwrap().code(), Some(codes::INVALID_ARGS));
-    }
-    /// Refuses itself as a whole.
-    #[derive(Deserialize, JsonSchema)]
-    #[serde(try_from = "Place")]
-    struct Never;
-    impl TryFrom<Place> for Never {
-        type Error = Str;
-        fn try_from(place: Place) -> Result<Self, Str> {
-            Err(format!("`{}` is not allowed", place.path).into())
-        }
     }
     let tool = ToolDefinition::typed("never", "Never.", |_: Never, _: ToolContext| async { Ok(1) });
     let result = call(tool, json!({ "path": "/", "depth": 0 })).await;
@@ -225,6 +226,15 @@ async fn conditions_beyond_the_schema_are_the_bodys() {
     assert_eq!(call(tool, json!({ "text": "a" })).await.text(), "a");
 }
 
+/// Says that it is a text, and is a number.
+#[derive(JsonSchema)]
+struct Liar(#[expect(dead_code)] String);
+impl Serialize for Liar {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u8(1)
+    }
+}
+
 #[tokio::test]
 async fn an_output_that_breaks_its_declaration_is_an_invalid_output() {
     let result = call(search(&Counter::default()), json!({ "text": "nan" })).await;
@@ -233,14 +243,6 @@ async fn an_output_that_breaks_its_declaration_is_an_invalid_output() {
     assert_eq!(error.code(), Some(codes::INVALID_TOOL_OUTPUT));
     assert!(error.message().contains("value.score"), "{error}");
 
-    /// Says that it is a text, and is a number.
-    #[derive(JsonSchema)]
-    struct Liar(#[expect(dead_code)] String);
-    impl Serialize for Liar {
-        fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            serializer.serialize_u8(1)
-        }
-    }
     let tool = ToolDefinition::typed("liar", "Lies.", |_: Args, _: ToolContext| async {
         Ok(Liar(String::new()))
     });
