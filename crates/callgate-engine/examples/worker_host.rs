@@ -17,13 +17,16 @@
 
 use std::fs;
 use std::io;
+use std::pin::pin;
 use std::process::Command;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use callgate_core::program::{Namespace, Program, ProgramCall, ProgramEngine, ProgramHost, Reply};
 use callgate_core::{Cause, Signal};
 use callgate_engine::{TypeScript, WorkerEngine};
+use futures_util::future::{self, Either};
 
 fn main() {
     callgate_engine::worker::run_if_worker_with(native);
@@ -52,9 +55,13 @@ fn native(text: &str) -> Option<String> {
             std::hint::spin_loop();
         },
         "allocate" => allocate(),
+        "count" => (COUNT.fetch_add(1, Ordering::Relaxed) + 1).to_string(),
         frames => return forge(frames),
     })
 }
+
+/// How often this very process was asked.
+static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Tries what a program must not be able to do, one line for each try.
 fn attempts() -> String {
@@ -269,20 +276,30 @@ fn kill(engine: &WorkerEngine, at: u32) {
     let moment = Duration::from_micros(u64::from(at * 7919 % 5000));
     let killing = async {
         tokio::time::sleep(moment).await;
-        match at % 3 {
-            0 => drop(signal.cancel(Cause::new("test", "enough"))),
-            _ => children().iter().for_each(|pid| {
-                let _ = unsafe { libc::kill(*pid, libc::SIGKILL) };
-            }),
+        if at.is_multiple_of(3) {
+            signal.cancel(Cause::new("test", "enough"));
+        } else {
+            for pid in children() {
+                // SAFETY: a signal to a child; one that is gone was not waited for by anybody else.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+            }
         }
-        // Whatever ran into a worker that was already dead ends by this.
-        tokio::time::sleep(Duration::from_secs(5)).await;
+        // A program that was not there yet when its worker should have been killed.
+        tokio::time::sleep(Duration::from_millis(300)).await;
         signal.cancel(Cause::new("test", "too late"));
     };
-    let kind = block_on(async {
-        tokio::select! { end = run => end.map(|end| end.failure.map(|failure| failure.kind)), () = killing => Ok(None) }
+    let end = block_on(async {
+        match future::select(run, pin!(killing)).await {
+            Either::Left((end, _)) => end,
+            Either::Right(((), run)) => run.await,
+        }
     });
-    println!("{at} {kind:?}");
+    let kind = match &end {
+        Ok(end) => end.failure.as_ref().map_or("none", |failure| failure.kind.name()),
+        // Its worker was killed before it was there.
+        Err(_) => "not run",
+    };
+    println!("{at} {kind}");
 }
 
 /// The processes whose parent is this one.

@@ -259,9 +259,10 @@ impl Launch for Launcher {
         let started = Process::start(&self.executable, ARGUMENT, self.boot.cpu_seconds);
         let (process, socket) = started.map_err(failed)?;
         let mut outbox = Outbox::default();
-        // A handful of numbers always fits, in the frame and in the socket.
+        // A handful of numbers always fits, in the frame and in the socket. Whether somebody is
+        // there to read them shows when it should answer.
         let _ = message::boot(&mut outbox, &self.boot);
-        outbox.flush(&socket).map_err(failed)?;
+        let _ = outbox.flush(&socket);
         Ok(Worker {
             socket,
             inbox: Inbox::new(self.boot.frame_cap),

@@ -101,6 +101,12 @@ impl Inbox {
         }
     }
 
+    /// Takes bytes in as if they had arrived.
+    #[cfg(test)]
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
     /// How much to read next. Memory is taken as bytes arrive, not as a length promises them.
     fn room(&self) -> usize {
         let expected = length_at(&self.bytes).map_or(0, |length| length.min(self.cap) + HEAD);
@@ -163,6 +169,12 @@ impl Outbox {
         } else {
             self.bytes.extend_from_slice(&other.bytes[other.sent..]);
         }
+    }
+
+    /// What waits.
+    #[cfg(test)]
+    pub(super) fn into_bytes(mut self) -> Vec<u8> {
+        self.bytes.split_off(self.sent)
     }
 
     /// How many bytes wait.

@@ -272,3 +272,101 @@ fn write(bytes: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     // Writing to memory does not fail.
     let _ = bytes.write_fmt(text);
 }
+
+#[cfg(test)]
+mod tests {
+    use callgate_schema::json;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::worker::confinement::{Effect, Measure};
+    use crate::worker::frame::Inbox;
+
+    /// What arrives of these bytes, in pieces of those lengths, whatever they are.
+    fn arrives(bytes: &[u8], pieces: &[usize], cap: usize) -> Vec<String> {
+        let mut inbox = Inbox::new(cap);
+        let mut seen = Vec::new();
+        let mut rest = bytes;
+        for length in pieces.iter().copied().chain([usize::MAX]) {
+            let (piece, later) = rest.split_at(length.min(rest.len()));
+            rest = later;
+            inbox.feed(piece);
+            loop {
+                match inbox.next(ToHost::read) {
+                    Ok(Some(message)) => seen.push(format!("{message:?}")),
+                    Ok(None) => break,
+                    Err(TooLong) => {
+                        seen.push("too long".to_owned());
+                        return seen;
+                    }
+                }
+            }
+        }
+        seen
+    }
+
+    fn some_frames() -> Vec<u8> {
+        let mut out = Outbox::default();
+        let mut confinement = Confinement::none();
+        confinement.set(Measure::Files, Effect::Partial("old".into()));
+        ready(&mut out, &confinement).unwrap();
+        let arguments = json!({ "text": "a\u{0}\"\u{20ac}", "n": [1, 2.5, u64::MAX] });
+        let (global, member) = ("tools".into(), "a\"b".into());
+        call(&mut out, 1_000, &Outgoing { id: 1, global, member, arguments }).unwrap();
+        log(&mut out, 1_000, "entry\n").unwrap();
+        let mut over = ProgramEnd::default();
+        let failed = ProgramFailure::new(FailureKind::Exception, "no");
+        over.failure = Some(failed.at(Position { line: 3, column: 4 }));
+        end(&mut out, 1_000, &over).unwrap();
+        end(&mut out, 1_000, &ProgramEnd::default()).unwrap();
+        out.into_bytes()
+    }
+
+    #[test]
+    fn frames_arrive_as_they_were_sent() {
+        let seen = arrives(&some_frames(), &[], 1_000);
+        insta::assert_snapshot!(seen.join("\n"), @r##"
+        Some(Ready(Confinement([None("not tried"), None("not tried"), None("not tried"), Partial("old"), None("not tried"), None("not tried"), None("not tried")])))
+        Some(Call { call: Outgoing { id: 1, global: "tools", member: "a\"b", arguments: {"text":"a\u0000\"€","n":[1,2.5,18446744073709551615]} }, size: 75 })
+        Some(Log("entry\n"))
+        Some(End(Err(ProgramFailure { kind: Exception, message: "no", position: Some(Position { line: 3, column: 4 }) })))
+        Some(End(Ok(None)))
+        "##);
+    }
+
+    #[test]
+    fn what_is_too_long_is_taken_back() {
+        let mut out = Outbox::default();
+        assert_eq!(log(&mut out, 5, "12345"), Err(TooLong));
+        assert!(out.is_empty());
+        assert_eq!(log(&mut out, 6, "12345"), Ok(()));
+        assert_eq!(arrives(&out.into_bytes(), &[], 5), ["too long"]);
+    }
+
+    proptest! {
+        #[test]
+        fn frames_may_arrive_in_any_pieces(pieces in prop::collection::vec(0_usize..40, 0..40)) {
+            let bytes = some_frames();
+            prop_assert_eq!(arrives(&bytes, &pieces, 1_000), arrives(&bytes, &[], 1_000));
+        }
+
+        #[test]
+        fn any_bytes_can_arrive(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            arrives(&bytes, &[], 100);
+        }
+
+        #[test]
+        fn any_change_to_a_frame_is_survived(at in 0_usize..400, byte in any::<u8>()) {
+            let mut bytes = some_frames();
+            let at = at % bytes.len();
+            bytes[at] = byte;
+            arrives(&bytes, &[], 1_000);
+        }
+
+        #[test]
+        fn any_payload_is_read_or_dropped(kind in any::<u8>(), payload in ".{0,60}") {
+            let _ = ToHost::read(kind, payload.as_bytes());
+            let _ = ToWorker::read(kind, payload.as_bytes());
+        }
+    }
+}

@@ -18,6 +18,8 @@ use super::process::{Leash, starting};
 
 /// How long a worker that served a session waits for its next program.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// How long a worker takes, about, to get ready for its next program.
+const REST: Duration = Duration::from_millis(1);
 /// How many programs one worker runs.
 pub(super) const RUNS: u32 = 256;
 /// A worker that holds more memory than this after a run is not kept.
@@ -111,21 +113,26 @@ impl Pool {
     /// A worker for a program of that session; without a session, one that nobody had and nobody
     /// will have.
     pub(super) fn take(self: &Arc<Self>, session: Option<&Str>) -> Taken {
-        if let Some(worker) = session.and_then(|session| self.take_used(session)) {
+        // One that came back this very moment is still busy with its new interpreter.
+        let take = |rest| session.and_then(|session| self.take_used(session, rest));
+        if let Some(worker) = take(REST) {
             return Taken::Now(worker);
         }
         let fresh = self.take_fresh();
-        let taken = fresh.map_or_else(|| Taken::Later(self.start()), Taken::Now);
+        let taken = fresh.or_else(|| take(Duration::ZERO)).map(Taken::Now);
         self.refill();
-        taken
+        taken.unwrap_or_else(|| Taken::Later(self.start()))
     }
 
-    fn take_used(&self, session: &Str) -> Option<Worker> {
+    /// The worker of that session that waits longest, if it waits that long.
+    fn take_used(&self, session: &Str, rest: Duration) -> Option<Worker> {
         loop {
             let used = {
                 let mut idle = self.idle();
-                // The one that waits longest has had the time to make itself a new interpreter.
                 let at = idle.used.iter().position(|used| used.session == *session)?;
+                if idle.used[at].since.elapsed() < rest {
+                    return None;
+                }
                 idle.used.remove(at)?
             };
             if used.worker.is_waiting() {

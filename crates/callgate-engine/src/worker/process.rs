@@ -71,6 +71,8 @@ impl Process {
             .stderr(Stdio::null())
             // What a person types at the host's terminal is not for its workers.
             .process_group(0);
+        // The thread that will wait for it is there before it is needed.
+        ending(|| ());
         let mut child = command.spawn()?;
         let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
             let _ = child.kill();

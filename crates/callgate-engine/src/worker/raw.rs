@@ -21,6 +21,19 @@ pub(super) fn let_crashes_end_the_process() -> bool {
     })
 }
 
+/// Has the allocator keep the memory of one interpreter for the next, which else would cost a
+/// fault a page, each time.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+pub(super) fn keep_memory() {
+    const KEPT: libc::c_int = 8 << 20;
+    // SAFETY: it only changes when memory goes back to the system.
+    unsafe { libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT) };
+}
+
+/// The allocator decides for itself.
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+pub(super) fn keep_memory() {}
+
 /// Closes every descriptor after the three standard ones.
 #[cfg(target_os = "linux")]
 pub(super) fn close_other_descriptors() -> std::io::Result<()> {

@@ -16,6 +16,7 @@ use super::NativeProgram;
 use super::confine::{Allowance, confine};
 use super::frame::{Inbox, Outbox, Received, TooLong};
 use super::message::{self, Boot, STOP, ToWorker};
+use super::raw;
 use crate::quickjs::{Assignment, run_one};
 use crate::transport::{Answer, Event, Outgoing, Transport};
 
@@ -36,6 +37,8 @@ pub(super) fn serve(native: Option<NativeProgram>) -> ! {
         eprintln!("callgate starts its workers this way; nobody else can");
         exit(2)
     };
+    raw::keep_memory();
+    name_process();
     let stack = boot.limits.stack.saturating_add(HOST_STACK);
     let confinement = confine(Allowance {
         address_space: boot.address_space,
@@ -56,6 +59,12 @@ pub(super) fn serve(native: Option<NativeProgram>) -> ! {
         });
         wire.tell_end(&ended.unwrap_or_default());
     }
+}
+
+/// Tells people who look at the processes of their machine what this one is.
+fn name_process() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::thread::set_name(c"callgate-worker");
 }
 
 /// The worker's end of the socket.

@@ -12,3 +12,5 @@ mod support;
 mod traps;
 #[cfg(test)]
 mod tsrt;
+#[cfg(test)]
+mod worker;

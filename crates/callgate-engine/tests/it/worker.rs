@@ -1,0 +1,8 @@
+//! Programs in worker processes.
+#![cfg(unix)]
+
+mod confinement;
+mod end;
+mod frames;
+mod parity;
+mod support;
