@@ -22,6 +22,8 @@ pub(crate) fn tool(function: &ToolFunction, options: &Options) -> TokenStream {
     let callgate = &options.callgate;
     let body = definition(function, options);
     quote! {
+        // A tool owns its arguments, and may be async whether or not it waits.
+        #[allow(clippy::needless_pass_by_value, clippy::unused_async)]
         #kept
 
         #conditions
