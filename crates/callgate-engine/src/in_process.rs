@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use callgate_core::Signal;
 use callgate_core::program::{
     EngineError, FailureKind, Program, ProgramCall, ProgramEnd, ProgramFailure, ProgramHost, Reply,
 };
+use callgate_core::{Cause, Signal};
 use futures_util::future::{self, Either};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::ledger::Ledger;
 use crate::limits::Limits;
@@ -25,6 +25,8 @@ use crate::transport::{Answer, Event, Outgoing, Transport};
 const HOST_STACK: usize = 1 << 20;
 /// Threads that are kept, each with a fresh interpreter, for the next runs.
 const SPARE_THREADS: usize = 2;
+/// More runs at a time than any machine has room for.
+const MOST_RUNS: u32 = 1 << 20;
 /// How long a spare thread is kept.
 const SPARE_TIME: Duration = Duration::from_secs(10);
 
@@ -34,6 +36,10 @@ pub(crate) struct Threads(Arc<Pool>);
 
 struct Pool {
     limits: Limits,
+    /// Cancelled when the engine is shut down.
+    closed: Signal,
+    /// One permit a run, until its interpreter is gone.
+    runs: Arc<Semaphore>,
     spare: Mutex<Spare>,
 }
 
@@ -52,6 +58,7 @@ struct Job {
     abandoned: Arc<AtomicBool>,
     inbox: (Sender<Message>, Receiver<Message>),
     done: oneshot::Sender<Outcome>,
+    permit: OwnedSemaphorePermit,
 }
 
 type Outcome = Result<ProgramEnd, EngineError>;
@@ -63,7 +70,16 @@ enum Message {
 
 impl Threads {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self(Arc::new(Pool { limits, spare: Mutex::default() }))
+        let runs = Arc::new(Semaphore::new(MOST_RUNS as usize));
+        Self(Arc::new(Pool { limits, closed: Signal::new(), runs, spare: Mutex::default() }))
+    }
+
+    /// Cancels all runs, waits until their interpreters are gone, and takes no more.
+    pub(crate) async fn shut_down(&self) {
+        self.0.closed.cancel(Cause::new("shut-down", "the engine was shut down"));
+        // Fails only for a closed semaphore, and this one never is.
+        let _ = self.0.runs.acquire_many(MOST_RUNS).await;
+        self.0.spare().idle.clear();
     }
 
     /// Runs one program.
@@ -77,6 +93,14 @@ impl Threads {
         host: Arc<dyn ProgramHost>,
         signal: Signal,
     ) -> Outcome {
+        let runs = self.0.runs.clone();
+        let permit = runs
+            .try_acquire_owned()
+            .map_err(|_| EngineError::new("too many programs run at a time"))?;
+        if self.0.closed.is_cancelled() {
+            return Err(EngineError::new("the engine was shut down"));
+        }
+        let signal = Signal::either(&self.0.closed, &signal);
         if let Some(cause) = signal.cause() {
             let failure = ProgramFailure::new(FailureKind::Abort, cause.to_string());
             return Ok(Ledger::new(self.0.limits.output).fail(failure));
@@ -91,6 +115,7 @@ impl Threads {
             abandoned: abandoned.flag.clone(),
             inbox,
             done,
+            permit,
         };
         self.start(job)?;
         let cancelled = std::pin::pin!(signal.cancelled());
@@ -153,16 +178,17 @@ impl Drop for Abandoned {
 fn serve(limits: &Limits, pool: &Weak<Pool>, first: Job) {
     let mut given = Some(first);
     loop {
-        let taken: Mutex<Option<oneshot::Sender<Outcome>>> = Mutex::default();
+        let taken: Mutex<Option<Caller>> = Mutex::default();
         let ended = catch_unwind(AssertUnwindSafe(|| {
             run_one(limits, limits.stack + HOST_STACK / 2, || {
                 let job = given.take().or_else(|| next_job(pool))?;
-                let (assignment, done) = job.assignment();
-                *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(done);
+                let (assignment, caller) = job.assignment();
+                *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(caller);
                 Some(assignment)
             })
         }));
-        let Some(done) = taken.into_inner().unwrap_or_else(PoisonError::into_inner) else { return };
+        let taken = taken.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Some(Caller { done, permit }) = taken else { return };
         let outcome = match ended {
             Ok(Some(end)) => Ok(end),
             Ok(None) => Err(EngineError::new("the program was not run")),
@@ -172,7 +198,14 @@ fn serve(limits: &Limits, pool: &Weak<Pool>, first: Job) {
         };
         // Nobody may be waiting any more.
         let _ = done.send(outcome);
+        drop(permit);
     }
+}
+
+/// Where the outcome of a program goes, and what says that the program still runs.
+struct Caller {
+    done: oneshot::Sender<Outcome>,
+    permit: OwnedSemaphorePermit,
 }
 
 /// Waits for the next program, for a while, unless enough threads wait already.
@@ -211,8 +244,9 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
 }
 
 impl Job {
-    fn assignment(self) -> (Assignment, oneshot::Sender<Outcome>) {
-        let Self { program, host, signal, abandoned, inbox: (answers, inbox), done } = self;
+    fn assignment(self) -> (Assignment, Caller) {
+        let Self { program, host, signal, abandoned, inbox, done, permit } = self;
+        let (answers, inbox) = inbox;
         let cancelled = move || {
             let cause = signal.cause().map(ToString::to_string);
             cause.or_else(|| {
@@ -226,7 +260,7 @@ impl Job {
             transport: Box::new(Channel { host, answers, inbox }),
             cancelled: Box::new(cancelled),
         };
-        (assignment, done)
+        (assignment, Caller { done, permit })
     }
 }
 

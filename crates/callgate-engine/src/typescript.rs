@@ -25,6 +25,17 @@ impl TypeScript {
     pub fn in_process() -> TypeScriptBuilder {
         TypeScriptBuilder { limits: Limits::default() }
     }
+
+    /// Ends the engine: its runs fail with kind `abort`, and later ones are refused.
+    ///
+    /// Returns when the interpreters of all runs are gone.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future stops the waiting, not the ending.
+    pub async fn shut_down(&self) {
+        self.threads.shut_down().await;
+    }
 }
 
 impl ProgramEngine for TypeScript {

@@ -166,6 +166,28 @@ fn runs_share_nothing() {
 }
 
 #[test]
+fn an_engine_that_is_shut_down_ends_its_runs_and_takes_no_more() {
+    // RUNTIME-7
+    let engine = engine().build().unwrap();
+    let start = |source: &str| {
+        engine.run(Program::new(source, vec![tools()]), Arc::new(Host::default()), Signal::new())
+    };
+    block_on(async {
+        let running =
+            [tokio::spawn(start("for (;;) {}")), tokio::spawn(start("await tools.hold(1)"))];
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        engine.shut_down().await;
+        for run in running {
+            let failure = run.await.unwrap().unwrap().failure.unwrap();
+            let expected = (FailureKind::Abort, "the engine was shut down");
+            assert_eq!((failure.kind, &*failure.message), expected);
+        }
+        assert_eq!(start("return 1").await.unwrap_err().to_string(), "the engine was shut down");
+        engine.shut_down().await;
+    });
+}
+
+#[test]
 fn only_lossless_json_leaves_a_program() {
     // RUNTIME-8
     for (text, expected) in [
