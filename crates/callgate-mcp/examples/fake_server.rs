@@ -29,6 +29,8 @@
 //! }
 //! ```
 
+#![expect(clippy::expect_used, reason = "a test tool stops where it cannot go on")]
+
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, Write};
 use std::process::Command;
@@ -53,7 +55,8 @@ fn main() {
     }
     if let Some(command) = script["spawn"].as_array() {
         let words: Vec<&str> = command.iter().filter_map(Json::as_str).collect();
-        Command::new(words[0]).args(&words[1..]).spawn().expect("the child starts");
+        let mut child = Command::new(words[0]).args(&words[1..]).spawn().expect("the child starts");
+        thread::spawn(move || child.wait());
     }
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { break };
@@ -63,7 +66,7 @@ fn main() {
     }
     if script["ignore_eof"].as_bool() == Some(true) {
         loop {
-            thread::sleep(Duration::from_secs(60));
+            thread::sleep(Duration::from_mins(1));
         }
     }
 }
@@ -96,17 +99,15 @@ impl Server {
             Some("tools/call") => {
                 thread::spawn(move || call(&script, &id, &params));
             }
-            Some(method) => match script["answers"].get(method) {
-                Some(answer) => {
+            Some(method) => {
+                if let Some(answer) = script["answers"].get(method) {
                     noise(&script["noise_between"]);
-                    say(&json!({ "jsonrpc": "2.0", "id": id, "result": answer.clone() })
-                        .to_string());
+                    respond(&id, answer);
+                } else {
+                    let message = format!("no method {method}");
+                    refuse(&id, &json!({ "code": -32601, "message": message }));
                 }
-                None => {
-                    let error = json!({ "code": -32601, "message": format!("no method {method}") });
-                    say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }).to_string());
-                }
-            },
+            }
             None => {}
         }
     }
@@ -130,8 +131,7 @@ fn greet(script: &Json, id: &Json) {
     if let Some(instructions) = script.get("instructions") {
         result.insert("instructions", instructions.clone());
     }
-    say(&json!({ "jsonrpc": "2.0", "id": id.clone(), "result": Json::from(result.build()) })
-        .to_string());
+    respond(id, &result.build().into());
 }
 
 fn list(script: &Json, id: &Json, params: &Json) {
@@ -144,17 +144,21 @@ fn list(script: &Json, id: &Json, params: &Json) {
         }
     };
     let is_failing = script["failing_page"].as_u64() == Some(page as u64);
-    match script["pages"].item(page).filter(|_| !is_failing) {
-        Some(tools) => {
-            let result = Object::builder().with("tools", tools.clone());
-            let result = result.with_some("nextCursor", cursors.get(page).cloned());
-            say(&json!({ "jsonrpc": "2.0", "id": id.clone(), "result": Json::from(result.build()) }).to_string());
-        }
-        None => {
-            let error = json!({ "code": -32000, "message": "no such page" });
-            say(&json!({ "jsonrpc": "2.0", "id": id.clone(), "error": error }).to_string());
-        }
+    if let Some(tools) = script["pages"].item(page).filter(|_| !is_failing) {
+        let result = Object::builder().with("tools", tools.clone());
+        let result = result.with_some("nextCursor", cursors.get(page).cloned());
+        respond(id, &result.build().into());
+    } else {
+        refuse(id, &json!({ "code": -32000, "message": "no such page" }));
     }
+}
+
+fn respond(id: &Json, result: &Json) {
+    say(&json!({ "jsonrpc": "2.0", "id": id.clone(), "result": result.clone() }).to_string());
+}
+
+fn refuse(id: &Json, error: &Json) {
+    say(&json!({ "jsonrpc": "2.0", "id": id.clone(), "error": error.clone() }).to_string());
 }
 
 fn call(script: &Json, id: &Json, params: &Json) {
@@ -198,9 +202,7 @@ fn call(script: &Json, id: &Json, params: &Json) {
         );
     }
     if let Some(error) = action.get("error") {
-        return say(
-            &json!({ "jsonrpc": "2.0", "id": id.clone(), "error": error.clone() }).to_string()
-        );
+        return refuse(id, error);
     }
     match action["raw"].as_str() {
         Some(raw) => answer(script, id, raw),
@@ -221,18 +223,16 @@ fn pause(ms: &Json) {
 
 fn noise(lines: &Json) {
     for line in lines.as_array().map(|list| &**list).unwrap_or_default() {
-        let bytes = match line {
-            Json::String(text) => text.as_bytes().to_vec(),
-            _ => match (line["bytes"].as_array(), line["repeat"].as_array()) {
-                (Some(bytes), _) => {
-                    bytes.iter().filter_map(Json::as_u64).map(|byte| byte as u8).collect()
-                }
-                (None, Some(repeat)) => {
-                    let times = usize::try_from(repeat[1].as_u64().unwrap_or(0)).unwrap_or(0);
-                    repeat[0].as_str().unwrap_or_default().repeat(times).into_bytes()
-                }
-                (None, None) => panic!("no noise: {line}"),
-            },
+        let bytes = match (line, line["repeat"].as_array()) {
+            (Json::String(text), _) => text.as_bytes().to_vec(),
+            (_, Some(repeat)) => {
+                let times = repeat[1].as_u64().and_then(|times| usize::try_from(times).ok());
+                repeat[0].as_str().unwrap_or_default().repeat(times.unwrap_or(0)).into_bytes()
+            }
+            (_, None) => {
+                let bytes = line["bytes"].as_array().map(|list| &**list).unwrap_or_default();
+                bytes.iter().filter_map(|byte| u8::try_from(byte.as_u64()?).ok()).collect()
+            }
         };
         write(&[&bytes[..], b"\n"].concat());
     }

@@ -2,15 +2,19 @@
 //!
 //! `gateway FILE`, with `{ "mode": "native", "servers": [{ "name", "command", "args", … }] }`.
 
+#![expect(clippy::expect_used, reason = "a test tool stops where it cannot go on")]
+#![expect(clippy::panic, clippy::print_stdout, reason = "standard output must survive both")]
+
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use callgate::testing::ScriptedEngine;
-use callgate::{Denial, Json, Mode, Signal, ToolRuntime, json};
+use callgate::{Cause, Json, Mode, Signal, ToolRuntime, json};
 use callgate_mcp::{
     ClientOptions, Gateway, GatewayOptions, McpServers, ResultForm, ServerConfig, Stdio, Validation,
 };
+use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main]
 async fn main() -> io::Result<()> {
@@ -23,10 +27,12 @@ async fn main() -> io::Result<()> {
     };
     let runtime =
         ToolRuntime::builder().mode(mode).engine(engine()).build().map_err(io::Error::other)?;
-    if let Some(denied) = config["deny"].as_str().map(str::to_owned) {
-        runtime.guard(move |call| {
-            (**call.name() == *denied).then(|| Denial::new("not here").by_rule("test"))
+    if config["noisy"].as_bool() == Some(true) {
+        runtime.guard(|_| {
+            println!("printed to standard output");
+            None
         });
+        runtime.observe(|_, _| panic!("an observer panics"));
     }
     let servers = config["servers"].as_array().cloned().unwrap_or_default();
     let servers = servers.iter().map(server).collect();
@@ -38,6 +44,15 @@ async fn main() -> io::Result<()> {
     let servers = McpServers::connect(&runtime, servers, options);
     let gateway = Arc::new(Gateway::new(runtime, servers, GatewayOptions::default()));
     let stop = Signal::new();
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let stopping = stop.clone();
+    tokio::runtime::Handle::current().spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => stopping.cancel(Cause::new("signal", "SIGTERM")),
+            _ = interrupt.recv() => stopping.cancel(Cause::new("signal", "SIGINT")),
+        }
+    });
     gateway.serve_stdio(&stop).await?;
     Ok(())
 }

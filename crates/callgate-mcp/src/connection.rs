@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use callgate::{Cause, Json, Object, Signal, Str, json};
@@ -309,12 +310,12 @@ impl Drop for OpenRequest<'_> {
     }
 }
 
-/// Writes the lines of a connection until there are no more.
+/// Writes the lines that `poll` gives until there are no more.
 pub(crate) async fn write_lines(
-    mut lines: mpsc::Receiver<String>,
+    mut poll: impl FnMut(&mut Context<'_>) -> Poll<Option<String>>,
     mut writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    while let Some(mut line) = lines.recv().await {
+    while let Some(mut line) = poll_fn(&mut poll).await {
         line.push('\n');
         writer.write_all(line.as_bytes()).await?;
         writer.flush().await?;

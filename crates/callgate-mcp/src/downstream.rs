@@ -1,17 +1,24 @@
 //! The side of a client: what it asks, and what it is told.
 
 mod list;
+mod lookup;
+mod passage;
+mod sdk;
 pub(crate) mod stdio;
+pub(crate) mod stream;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::future::pending;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use callgate::{
-    CallInput, CallResult, Cause, Error, Json, Object, Recorder, Scope, Signal, Str, json,
+    CallInput, CallResult, Cause, Error, Json, Language, Mode, Object, Recorder, Scope, Signal,
+    Str, json,
 };
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{sleep, timeout};
 use tokio_util::task::TaskTracker;
@@ -21,7 +28,11 @@ use crate::connection::ProgressFn;
 use crate::framing::{Frame, NoiseKind};
 use crate::gateway::Gateway;
 use crate::json_rpc::{Id, Message, Notification, Request, RpcError};
+use crate::upstream::ServerEvent;
 use crate::{meta, protocol};
+use lookup::Lookup;
+use passage::Passage;
+use sdk::{Dialect, SdkText};
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +60,12 @@ pub(crate) struct Session {
     greeting: watch::Sender<bool>,
     /// Cancels every call of the session.
     signal: Signal,
+    is_greeted: AtomicBool,
+    sdk: Mutex<Option<Arc<SdkText>>>,
+    lookup: Lookup,
+    passage: Passage,
+    prompts_changed: Notify,
+    resources_changed: Notify,
 }
 
 /// Changes that follow each other within this time are announced once.
@@ -61,7 +78,7 @@ impl Session {
     /// Serves a client until it goes or `stop` is cancelled.
     pub(crate) async fn serve(
         gateway: Arc<Gateway>,
-        frames: mpsc::Receiver<Frame>,
+        frames: mpsc::UnboundedReceiver<Frame>,
         lines: mpsc::UnboundedSender<String>,
         stop: &Signal,
     ) -> Result<Ended, Error> {
@@ -81,23 +98,26 @@ impl Session {
             tasks: TaskTracker::new(),
             greeting: watch::Sender::new(false),
             signal: Signal::new(),
+            is_greeted: AtomicBool::new(false),
+            sdk: Mutex::default(),
+            lookup: Lookup::default(),
+            passage: Passage::default(),
+            prompts_changed: Notify::new(),
+            resources_changed: Notify::new(),
         });
         let ended = session.clone().listen(frames, stop).await;
         session.drain(ended).await;
         Ok(ended)
     }
 
-    async fn listen(self: Arc<Self>, mut frames: mpsc::Receiver<Frame>, stop: &Signal) -> Ended {
+    async fn listen(
+        self: Arc<Self>,
+        mut frames: mpsc::UnboundedReceiver<Frame>,
+        stop: &Signal,
+    ) -> Ended {
         let changed = Arc::new(Notify::new());
         let observer = changed.clone();
         self.scope.on_change(move || observer.notify_one());
-        let announcing = async {
-            loop {
-                changed.notified().await;
-                sleep(CALM).await;
-                self.announce();
-            }
-        };
         let reading = async {
             while let Some(frame) = frames.recv().await {
                 self.take(frame);
@@ -106,7 +126,26 @@ impl Session {
         tokio::select! {
             () = stop.cancelled() => Ended::Stopped,
             () = reading => Ended::EndOfInput,
-            () = announcing => Ended::Stopped,
+            () = whenever(&changed, || self.announce_tools()) => Ended::Stopped,
+            () = whenever(&self.prompts_changed, || self.announce_prompts()) => Ended::Stopped,
+            () = whenever(&self.resources_changed, || self.announce_resources()) => Ended::Stopped,
+            () = self.hear_servers() => Ended::Stopped,
+        }
+    }
+
+    /// Passes on what servers say to everybody.
+    async fn hear_servers(&self) {
+        let mut events = self.gateway.servers.shared().events.subscribe();
+        loop {
+            match events.recv().await {
+                Ok(event) => self.pass_on(event),
+                Err(RecvError::Lagged(missed)) => {
+                    tracing::warn!(missed, "the client missed messages of servers");
+                    self.pass_on(ServerEvent::PromptsChanged);
+                    self.pass_on(ServerEvent::ResourcesChanged);
+                }
+                Err(RecvError::Closed) => pending::<()>().await,
+            }
         }
     }
 
@@ -131,6 +170,7 @@ impl Session {
         {
             tracing::warn!(%error, "the session log was not closed");
         }
+        self.lookup.remove();
         self.scope.dispose().await;
     }
 
@@ -202,6 +242,16 @@ impl Session {
             "ping" => Ok(json!({})),
             "tools/list" => self.list_tools(&params).await,
             "tools/call" => self.call_tool(&params, signal).await,
+            "prompts/list" => self.list_prompts(&params).await,
+            "prompts/get" => self.get_prompt(&params, signal).await,
+            "resources/list" => self.list_resources(&params).await,
+            "resources/templates/list" => self.list_templates(&params).await,
+            "resources/read" => self.read_resource(&params, signal).await,
+            "resources/subscribe" | "resources/unsubscribe" => {
+                self.subscribe(&method, &params).await
+            }
+            "completion/complete" => self.complete(&params, signal).await,
+            "logging/setLevel" => self.set_level(&params),
             other => Err(RpcError::method_not_found(other)),
         }
     }
@@ -222,11 +272,46 @@ impl Session {
     async fn greet(&self, params: &Json) -> Json {
         self.gateway.settled().await;
         let wanted = params.get("protocolVersion").and_then(Json::as_str);
-        json!({
-            "protocolVersion": protocol::negotiate(wanted),
-            "capabilities": { "tools": { "listChanged": true } },
-            "serverInfo": protocol::identity(),
-        })
+        let capabilities = json!({
+            "tools": { "listChanged": true },
+            "prompts": { "listChanged": true },
+            "resources": { "listChanged": true, "subscribe": true },
+            "completions": {},
+            "logging": {},
+        });
+        self.is_greeted.store(true, Ordering::Release);
+        Object::builder()
+            .with("protocolVersion", protocol::negotiate(wanted))
+            .with("capabilities", capabilities)
+            .with("serverInfo", protocol::identity())
+            .with_some("instructions", self.instructions())
+            .build()
+            .into()
+    }
+
+    /// How to write programs, where programs are written, and what each server says about itself.
+    fn instructions(&self) -> Option<String> {
+        let own =
+            (self.scope.mode() != Mode::Native).then(|| self.sdk_text().description.to_string());
+        let servers = self.gateway.servers.instructions().into_iter();
+        let servers = servers.map(|(name, text)| format!("# Server `{name}`\n\n{text}"));
+        let parts: Vec<String> = own.into_iter().chain(servers).collect();
+        (!parts.is_empty()).then(|| parts.join("\n\n"))
+    }
+
+    pub(crate) fn is_greeted(&self) -> bool {
+        self.is_greeted.load(Ordering::Acquire)
+    }
+
+    fn dialect(&self) -> Dialect {
+        Dialect::of(self.scope.language().unwrap_or(Language::TypeScript))
+    }
+
+    /// What there is to say about programs with the tools that are there now.
+    fn sdk_text(&self) -> Arc<SdkText> {
+        let mut known = self.sdk.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = SdkText::of(&self.scope, &self.lookup, &self.gateway.options, known.as_ref());
+        known.insert(text).clone()
     }
 
     async fn list_tools(&self, params: &Json) -> Result<Json, RpcError> {
@@ -238,7 +323,7 @@ impl Session {
     }
 
     /// Tells the client that its tools changed, if what it sees did.
-    fn announce(&self) {
+    fn announce_tools(&self) {
         let tools = self.visible_tools();
         let has_changed = {
             let mut seen = self.seen();
@@ -276,20 +361,19 @@ impl Session {
 
     /// What the client sent along with a call.
     fn caller(&self, params: &Json) -> Caller {
-        let Some(meta) = params.get("_meta").and_then(Json::as_object) else {
-            return Caller::default();
-        };
-        let token = meta.get("progressToken").cloned();
-        let rest = meta.without("progressToken");
-        let progress = token.map(|token| {
-            let lines = self.lines.clone();
-            let listener: ProgressFn = Arc::new(move |params: &Object| {
-                let params = params.with("progressToken", token.clone());
-                send(&lines, &Message::notification("notifications/progress", params.into()));
-            });
-            listener
-        });
-        Caller::new((!rest.is_empty()).then_some(rest), progress)
+        let meta = params.get("_meta").and_then(Json::as_object);
+        let rest = meta.map(|meta| meta.without("progressToken")).filter(|rest| !rest.is_empty());
+        Caller::new(rest, self.progress_of(params))
+    }
+
+    /// Whoever passes progress on to the client, if the client asked for it.
+    fn progress_of(&self, params: &Json) -> Option<ProgressFn> {
+        let token = params.get("_meta")?.get("progressToken")?.clone();
+        let lines = self.lines.clone();
+        Some(Arc::new(move |params: &Object| {
+            let params = params.with("progressToken", token.clone());
+            send(&lines, &Message::notification("notifications/progress", params.into()));
+        }))
     }
 
     /// A result as the client gets it: as the server sent it, with what a loop would deliver
@@ -337,6 +421,15 @@ impl Session {
 
     fn seen(&self) -> MutexGuard<'_, Option<Json>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does something whenever something changed, once for changes that follow each other closely.
+async fn whenever(changed: &Notify, react: impl Fn()) {
+    loop {
+        changed.notified().await;
+        sleep(CALM).await;
+        react();
     }
 }
 

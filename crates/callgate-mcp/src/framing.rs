@@ -6,6 +6,8 @@
 
 mod noise;
 mod sniff;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use noise::{Noise, NoiseKind, NoiseMeter};
 
@@ -93,8 +95,10 @@ impl Framer {
             sniffer.feed(&start);
             sniffer.feed(bytes);
             let length = start.len() + bytes.len();
-            start.truncate(noise::SAMPLE_BYTES);
-            start.extend_from_slice(&bytes[..bytes.len().min(noise::SAMPLE_BYTES - start.len())]);
+            // One byte more shows that there was more.
+            let kept = noise::SAMPLE_BYTES + 1;
+            start.truncate(kept);
+            start.extend_from_slice(&bytes[..bytes.len().min(kept - start.len())]);
             start.shrink_to_fit();
             self.skipped = Some(Skipped { length, start, sniffer });
         }

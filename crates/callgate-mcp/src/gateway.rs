@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use callgate::session::Session as Log;
 use callgate::{Error, Signal, ToolRuntime};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
-use crate::downstream::{self, Ended};
+use crate::downstream::stdio::Stdio;
+use crate::downstream::{self, Ended, Session};
 use crate::upstream::{McpServers, ServerStatus};
 
 /// Makes the log of a client's session.
@@ -87,6 +89,16 @@ impl Gateway {
         Self { runtime, servers, options, settled_by }
     }
 
+    /// The runtime behind it: rules and hooks of all clients go here.
+    pub fn runtime(&self) -> &ToolRuntime {
+        &self.runtime
+    }
+
+    /// The servers behind it.
+    pub fn servers(&self) -> &McpServers {
+        &self.servers
+    }
+
     /// How each server is.
     pub fn status(&self) -> Vec<ServerStatus> {
         self.servers.status()
@@ -95,6 +107,25 @@ impl Gateway {
     /// Waits until each server is ready or has failed once, but not for ever.
     pub(crate) async fn settled(&self) {
         self.servers.settled(self.settled_by.saturating_duration_since(Instant::now())).await;
+    }
+
+    /// Serves one client on any pair of streams, until it goes or `stop` is cancelled; the servers
+    /// stay. For hosts that have their clients in other places than standard input and output.
+    ///
+    /// # Errors
+    ///
+    /// If the session's log cannot be made.
+    ///
+    /// # Cancellation
+    ///
+    /// Cancel `stop` instead of dropping the future, which would leave calls to end unseen.
+    pub async fn serve(
+        self: &Arc<Self>,
+        reader: impl AsyncRead + Unpin + Send,
+        writer: impl AsyncWrite + Unpin + Send,
+        stop: &Signal,
+    ) -> Result<Ended, Error> {
+        downstream::stream::serve(self, reader, writer, stop).await
     }
 
     /// Serves one client on standard input and output, until it goes or `stop` is cancelled. Then
@@ -112,8 +143,9 @@ impl Gateway {
     ///
     /// Cancel `stop` instead of dropping the future, which would leave calls to end unseen.
     pub async fn serve_stdio(self: &Arc<Self>, stop: &Signal) -> io::Result<Ended> {
-        let (frames, lines, writer) = downstream::stdio::open()?;
-        let ended = downstream::Session::serve(self.clone(), frames, lines, stop).await;
+        let stop = stop.child();
+        let Stdio { frames, lines, writer } = downstream::stdio::open(stop.clone())?;
+        let ended = Session::serve(self.clone(), frames, lines, &stop).await;
         writer.flushed().await;
         self.servers.shutdown().await;
         ended.map_err(io::Error::other)

@@ -1,5 +1,6 @@
 //! Schemas that servers publish: any draft, any keyword, possibly hostile.
 
+mod node;
 mod words;
 
 use std::fmt;
@@ -11,6 +12,7 @@ use callgate::schema::{Step, Violations, foreign};
 use callgate::{Json, Str, Violation};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
+use node::{Counted, Exhausted, Seen};
 use serde_json::Value;
 
 /// A schema of somebody else's, compiled: the full draft is enforced, nothing is fetched.
@@ -35,7 +37,7 @@ use serde_json::Value;
 pub struct ForeignSchema(Arc<Compiled>);
 
 struct Compiled {
-    validator: Validator,
+    validator: Validator<Counted>,
     open: Vec<String>,
 }
 
@@ -92,6 +94,14 @@ impl ForeignViolation {
 /// Steps that one match of a pattern may take before it counts as failed.
 const MOST_BACKTRACKS: usize = 100_000;
 
+/// Steps that every check may take, and those it may take for each value in a value. A real schema
+/// needs a few of them.
+const FREE_STEPS: u64 = 2_000_000;
+const STEPS_PER_NODE: u64 = 200;
+
+/// So many errors of the engine are looked at.
+const MOST_ERRORS: usize = 1_000;
+
 /// Values nested deeper than this are checked on a thread with room for the recursion.
 const SHALLOW: usize = 64;
 
@@ -112,7 +122,7 @@ impl ForeignSchema {
         if !open.is_empty() {
             drop_references(&mut value, &open);
         }
-        let validator = jsonschema::options()
+        let validator = jsonschema::options_for::<Counted>()
             .with_draft(draft(schema))
             .offline()
             .should_validate_formats(false)
@@ -130,30 +140,46 @@ impl ForeignSchema {
     }
 
     /// What is wrong with a value: by path, then by keyword; empty if it fits.
+    ///
+    /// A value that cannot be checked with reasonable effort, because the schema branches again and
+    /// again over it, does not fit.
     pub fn validate(&self, value: &Json) -> Vec<ForeignViolation> {
-        if is_shallow(value) {
-            return self.validate_here(value);
+        let (nodes, depth) = measure(value);
+        let steps = FREE_STEPS + nodes.saturating_mul(STEPS_PER_NODE);
+        if depth <= SHALLOW {
+            return self.validate_here(value, steps);
         }
         let deep = thread::scope(|scope| {
             let check = thread::Builder::new()
                 .stack_size(DEEP_STACK)
-                .spawn_scoped(scope, || self.validate_here(value));
+                .spawn_scoped(scope, || self.validate_here(value, steps));
             check.ok()?.join().ok()
         });
         deep.unwrap_or_else(|| {
-            vec![unchecked("it is nested too deep to be checked; send a flatter value")]
+            vec![whole("depth", "it is nested too deep to be checked; send a flatter value")]
         })
     }
 
-    fn validate_here(&self, value: &Json) -> Vec<ForeignViolation> {
-        let Ok(instance) = value.to_serde() else {
-            return vec![unchecked("it is nested too deep; send a flatter value")];
-        };
-        if self.0.validator.is_valid(&instance) {
-            return Vec::new();
+    fn validate_here(&self, value: &Json, steps: u64) -> Vec<ForeignViolation> {
+        let validator = &self.0.validator;
+        match node::within(steps, || validator.is_valid(Seen(value))) {
+            Ok(true) => return Vec::new(),
+            Ok(false) => {}
+            Err(Exhausted) => {
+                let message = "it cannot be checked against its schema with reasonable effort; send a simpler value";
+                return vec![whole("effort", message)];
+            }
         }
-        let errors = self.0.validator.iter_errors(&instance);
-        let mut found: Vec<_> = errors.flat_map(|error| violations(value, &error)).collect();
+        let found = node::within(steps, || {
+            let errors = validator.iter_errors(Seen(value)).take(MOST_ERRORS);
+            errors.flat_map(|error| violations(value, &error)).collect::<Vec<_>>()
+        });
+        let Ok(mut found) = found else {
+            return vec![whole(
+                "effort",
+                "it does not fit its schema, for more reasons than can be told",
+            )];
+        };
         found.sort_by_cached_key(|found| (found.path.to_string(), found.keyword.clone()));
         found.dedup();
         found
@@ -172,10 +198,11 @@ pub(crate) fn describe(found: &[ForeignViolation], root: &str) -> String {
     Violations::from(violations).to_string()
 }
 
-fn unchecked(message: &str) -> ForeignViolation {
+/// A fault of the whole value.
+fn whole(keyword: &str, message: &str) -> ForeignViolation {
     ForeignViolation {
         path: JsonPath::root(),
-        keyword: "depth".into(),
+        keyword: keyword.into(),
         message: message.to_owned(),
     }
 }
@@ -193,13 +220,13 @@ fn draft(schema: &Json) -> Draft {
     }
 }
 
-/// Whether the value needs little stack to recurse over.
-fn is_shallow(value: &Json) -> bool {
+/// How many values are in a value, itself included, and how deep it is nested.
+fn measure(value: &Json) -> (u64, usize) {
     let mut open = vec![(value, 0)];
+    let (mut nodes, mut deepest) = (0, 0);
     while let Some((value, depth)) = open.pop() {
-        if depth > SHALLOW {
-            return false;
-        }
+        nodes += 1;
+        deepest = deepest.max(depth);
         match value {
             Json::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
             Json::Object(members) => {
@@ -208,7 +235,7 @@ fn is_shallow(value: &Json) -> bool {
             _ => {}
         }
     }
-    true
+    (nodes, deepest)
 }
 
 /// Takes those references out, so that everything fits where they stand.
@@ -252,7 +279,7 @@ fn violations(value: &Json, error: &ValidationError<'_>) -> Vec<ForeignViolation
             .map(|name| member(name, words::undeclared(found.and_then(|found| found.get(name)))))
             .collect(),
         _ => {
-            let message = words::broken(error, found);
+            let message = words::broken(error, value, found);
             vec![ForeignViolation { path, keyword, message }]
         }
     }

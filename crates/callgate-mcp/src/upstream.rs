@@ -11,10 +11,12 @@ mod watchdog;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use callgate::{Layer, Str};
+use callgate::{Json, Layer, Object, Str};
+use futures_util::future::join_all;
+use tokio::sync::broadcast;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -85,8 +87,27 @@ pub(crate) struct Shared {
     pub(crate) callers: Callers,
     /// The registered tools of all servers, by public name.
     pub(crate) tools: RwLock<BTreeMap<Str, Arc<McpTool>>>,
+    /// What servers say to everybody.
+    pub(crate) events: broadcast::Sender<ServerEvent>,
+    /// The least severe log messages that a client wants.
+    log_level: Mutex<Option<Str>>,
     watchdog: Arc<Watchdog>,
 }
+
+/// What a server says to whoever is there.
+#[derive(Clone, Debug)]
+pub(crate) enum ServerEvent {
+    PromptsChanged,
+    ResourcesChanged,
+    ResourceUpdated { server: Str, params: Object },
+    Log { server: Str, params: Object },
+}
+
+/// Events that a slow listener may lag behind before it misses some.
+const EVENTS: usize = 1_024;
+
+/// How long lists of prompts and resources are waited for.
+const LIST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where a tool comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -97,7 +118,7 @@ pub struct ToolOrigin {
     /// What the server calls the tool.
     pub tool: Str,
     /// What the server says about it: an object, or null if it says nothing.
-    pub annotations: callgate::Json,
+    pub annotations: Json,
     /// Whether the annotations may be believed.
     pub is_trusted: bool,
 }
@@ -114,6 +135,8 @@ impl McpServers {
             options,
             callers: Callers::default(),
             tools: RwLock::default(),
+            events: broadcast::Sender::new(EVENTS),
+            log_level: Mutex::default(),
             watchdog: Arc::new(Watchdog::start()),
         });
         let mut names = BTreeSet::new();
@@ -156,6 +179,14 @@ impl McpServers {
         self.servers.iter().map(|server| server.status()).collect()
     }
 
+    /// Reads the tools of a server again, as if it had said that they changed.
+    pub fn refresh(&self, server: &str) {
+        let named = self.servers.iter().find(|known| **known.name() == *server);
+        if let Some(server) = named {
+            server.tools_changed.notify_one();
+        }
+    }
+
     /// Where the tool of that name comes from, if it is one of theirs.
     pub fn origin(&self, name: &str) -> Option<ToolOrigin> {
         self.shared.tool(name).map(|tool| ToolOrigin {
@@ -180,6 +211,42 @@ impl McpServers {
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
+    }
+
+    /// The connected servers that have something of that kind.
+    pub(crate) fn offering(&self, capability: &str) -> Vec<Arc<Server>> {
+        self.servers.iter().filter(|server| server.offers(capability)).cloned().collect()
+    }
+
+    /// What each of them lists now. One that does not answer has nothing.
+    pub(crate) async fn list(
+        &self,
+        capability: &str,
+        method: &str,
+        member: &str,
+    ) -> Vec<(Arc<Server>, Vec<Json>)> {
+        let lists = self.offering(capability).into_iter().map(|server| async move {
+            let entries = server.list(method, member, LIST_PATIENCE).await;
+            (server, entries)
+        });
+        join_all(lists).await
+    }
+
+    /// What each connected server says about how to use it.
+    pub(crate) fn instructions(&self) -> Vec<(Str, Str)> {
+        let said = self.servers.iter().filter_map(|server| {
+            let text = server.link().ok()?.hello.get("instructions")?.to_str()?;
+            (!text.trim().is_empty()).then(|| (server.name().clone(), text))
+        });
+        said.collect()
+    }
+
+    /// Tells the servers which log messages are wanted, now and when they start again.
+    pub(crate) fn set_log_level(&self, level: &str) {
+        *self.shared.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level.into());
+        for server in self.offering("logging") {
+            self.tasks.spawn(async move { server.apply_log_level().await });
+        }
     }
 }
 

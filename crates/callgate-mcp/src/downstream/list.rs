@@ -8,9 +8,18 @@ impl Session {
     /// The tools as the client's list has them: by name, `run_code` last.
     pub(super) fn visible_tools(&self) -> Json {
         let schemas = self.scope.schemas();
-        let is_shown = |schema: &&ToolSchema| match self.scope.mode() {
+        let mode = self.scope.mode();
+        let schemas = if mode == Mode::Native {
+            schemas
+        } else {
+            // What programs are told may change what there is for them to call.
+            self.sdk_text();
+            self.scope.schemas()
+        };
+        let is_shown = |schema: &&ToolSchema| match mode {
             Mode::Code => &*schema.name == RUN_CODE,
-            Mode::Native | Mode::Both => true,
+            Mode::Native => true,
+            Mode::Both => !self.lookup.has(&schema.name),
         };
         let mut shown: Vec<&ToolSchema> = schemas.iter().filter(is_shown).collect();
         shown.sort_by_key(|schema| (&*schema.name == RUN_CODE, schema.name.clone()));
@@ -21,9 +30,14 @@ impl Session {
         if let Some(tool) = self.gateway.servers.shared().tool(&schema.name) {
             return tool.listed();
         }
+        let description = if &*schema.name == RUN_CODE {
+            self.sdk_text().description.clone()
+        } else {
+            schema.description.clone()
+        };
         Object::builder()
             .with("name", schema.name.clone())
-            .with("description", schema.description.clone())
+            .with("description", description)
             .with("inputSchema", schema.parameters.clone())
             .build()
             .into()

@@ -5,44 +5,43 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::thread;
-use std::time::Duration;
 
+use callgate::Signal;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::stream::{FLUSH, LONGEST, client_gone};
 use crate::framing::{Frame, Framer};
-
-/// Messages of the client that may wait.
-const INBOX: usize = 64;
-
-/// The longest message of a client, in bytes.
-const LONGEST: usize = 64 * 1024 * 1024;
 
 /// What is read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// How long a client that does not read is waited for at the end.
-const FLUSH: Duration = Duration::from_secs(1);
-
-/// Takes standard input and output over.
-pub(crate) fn open() -> io::Result<(mpsc::Receiver<Frame>, mpsc::UnboundedSender<String>, Writer)> {
-    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
-    // Whoever prints from now on, and be it a panic in somebody's hook, does not disturb clients.
-    rustix::stdio::dup2_stdout(io::stderr())?;
-    let (frames, inbox) = mpsc::channel(INBOX);
-    let (outbox, lines) = mpsc::unbounded_channel();
-    thread::Builder::new().name("callgate-stdin".to_owned()).spawn(move || read(&frames))?;
-    let (done, flushed) = oneshot::channel();
-    thread::Builder::new().name("callgate-stdout".to_owned()).spawn(move || {
-        write(output, lines);
-        // Nobody may be left to hear it.
-        let _unheard = done.send(());
-    })?;
-    Ok((inbox, outbox, Writer(flushed)))
+/// Standard input and output, taken over.
+pub(crate) struct Stdio {
+    pub(crate) frames: mpsc::UnboundedReceiver<Frame>,
+    pub(crate) lines: mpsc::UnboundedSender<String>,
+    pub(crate) writer: Writer,
 }
 
 /// The thread that writes.
 pub(crate) struct Writer(oneshot::Receiver<()>);
+
+/// Takes standard input and output over. If the client cannot be written to, `stop` is cancelled.
+pub(crate) fn open(stop: Signal) -> io::Result<Stdio> {
+    let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    // Whoever prints from now on, and be it a panic in somebody's hook, does not disturb clients.
+    rustix::stdio::dup2_stdout(io::stderr())?;
+    let (inbox, frames) = mpsc::unbounded_channel();
+    let (lines, outbox) = mpsc::unbounded_channel();
+    let (done, flushed) = oneshot::channel();
+    thread::Builder::new().name("callgate-stdin".to_owned()).spawn(move || read(&inbox))?;
+    thread::Builder::new().name("callgate-stdout".to_owned()).spawn(move || {
+        write(output, outbox, &stop);
+        // Nobody may be left to hear it.
+        let _unheard = done.send(());
+    })?;
+    Ok(Stdio { frames, lines, writer: Writer(flushed) })
+}
 
 impl Writer {
     /// Waits until everything is written, or the client seems not to read any more.
@@ -53,7 +52,7 @@ impl Writer {
     }
 }
 
-fn read(inbox: &mpsc::Sender<Frame>) {
+fn read(inbox: &mpsc::UnboundedSender<Frame>) {
     let mut framer = Framer::new(LONGEST);
     let mut input = io::stdin().lock();
     let mut chunk = vec![0; CHUNK];
@@ -68,16 +67,17 @@ fn read(inbox: &mpsc::Sender<Frame>) {
                 break;
             }
         };
-        framer.feed(&chunk[..length], &mut |frame| is_open &= inbox.blocking_send(frame).is_ok());
+        framer.feed(&chunk[..length], &mut |frame| is_open &= inbox.send(frame).is_ok());
     }
-    framer.finish(&mut |frame| drop(inbox.blocking_send(frame)));
+    framer.finish(&mut |frame| drop(inbox.send(frame)));
 }
 
-fn write(mut output: File, mut lines: mpsc::UnboundedReceiver<String>) {
-    while let Some(mut line) = lines.blocking_recv() {
+fn write(mut output: File, mut outbox: mpsc::UnboundedReceiver<String>, stop: &Signal) {
+    while let Some(mut line) = outbox.blocking_recv() {
         line.push('\n');
         if let Err(error) = output.write_all(line.as_bytes()) {
             tracing::warn!(%error, "standard output cannot be written");
+            stop.cancel(client_gone());
             return;
         }
     }

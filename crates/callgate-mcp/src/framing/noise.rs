@@ -1,7 +1,9 @@
 //! Lines that are no messages: counted, sampled, reported now and then.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// A line that is no message.
 #[derive(Clone, Debug, PartialEq, Eq)]

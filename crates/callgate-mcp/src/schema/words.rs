@@ -1,7 +1,7 @@
 //! What is wrong with a value, in words that whoever sent it can act on.
 
 use callgate::Json;
-use callgate::schema::{Kind, nearest_name};
+use callgate::schema::nearest_name;
 use jsonschema::ValidationError;
 use jsonschema::error::{TypeKind, ValidationErrorKind as Broken};
 use serde_json::Value;
@@ -42,7 +42,7 @@ pub(super) fn undeclared(value: Option<&Json>) -> String {
 }
 
 /// What a keyword demanded and what came.
-pub(super) fn broken(error: &ValidationError<'_>, found: Option<&Json>) -> String {
+pub(super) fn broken(error: &ValidationError<'_>, root: &Json, found: Option<&Json>) -> String {
     let got = found.map(|found| format!(", got {}", show(found))).unwrap_or_default();
     match error.kind() {
         Broken::Type { kind } => format!("expected {}{got}", types(kind)),
@@ -66,7 +66,7 @@ pub(super) fn broken(error: &ValidationError<'_>, found: Option<&Json>) -> Strin
             format!("could not be matched against its pattern within the limit{got}")
         }
         Broken::AnyOf { context } | Broken::OneOfNotValid { context } => {
-            let near = nearest_branch(context);
+            let near = nearest_branch(root, context);
             format!("fits none of the {} alternatives{got}{near}", context.len())
         }
         Broken::OneOfMultipleValid { .. } => {
@@ -75,31 +75,34 @@ pub(super) fn broken(error: &ValidationError<'_>, found: Option<&Json>) -> Strin
         Broken::FalseSchema => format!("nothing is accepted here{got}"),
         Broken::Not { .. } => format!("is explicitly excluded{got}"),
         Broken::PropertyNames { error } => {
-            format!(
-                "has a member whose name is not accepted: {}",
-                shorten(&error.to_string(), LONGEST_REASON)
-            )
+            format!("has a member whose name is not accepted: {}", broken(error, root, None))
         }
         _ => shorten(&error.masked().to_string(), LONGEST_REASON) + &got,
     }
 }
 
-/// What the best branch of a union complains about, if only one says something.
-fn nearest_branch(context: &[Vec<ValidationError<'static>>]) -> String {
-    let is_of_type = |branch: &&Vec<ValidationError<'static>>| {
-        !branch.iter().any(|error| {
-            error.instance_path().as_str().is_empty() && matches!(error.kind(), Broken::Type { .. })
+/// What is wrong in the one branch of a union that the value is of the right type for.
+fn nearest_branch(root: &Json, context: &[Vec<ValidationError<'static>>]) -> String {
+    let place = |errors: &[ValidationError<'static>]| {
+        errors.iter().map(|error| error.instance_path().as_str().len()).min().unwrap_or(0)
+    };
+    let top = context.iter().map(|errors| place(errors)).min().unwrap_or(0);
+    let is_of_type = |errors: &&Vec<ValidationError<'static>>| {
+        !errors.iter().any(|error| {
+            error.instance_path().as_str().len() == top
+                && matches!(error.kind(), Broken::Type { .. })
         })
     };
     let mut likely = context.iter().filter(is_of_type);
     let (Some(branch), None) = (likely.next(), likely.next()) else { return String::new() };
-    let Some(first) = branch.first() else { return String::new() };
-    let place = match first.instance_path().as_str() {
-        "" => String::new(),
-        place => format!("`{}` ", shorten(place, LONGEST_SHOWN)),
-    };
-    let reason = shorten(&first.masked().to_string(), LONGEST_REASON);
-    format!("; nearest alternative: {place}{reason}")
+    let faults = branch.iter().flat_map(|error| super::violations(root, error));
+    match faults.min_by_key(|fault| fault.path.steps().len()) {
+        Some(fault) => {
+            let path = fault.path.display("").to_string();
+            format!("; nearest alternative: {path}: {}", shorten(&fault.message, LONGEST_REASON))
+        }
+        None => String::new(),
+    }
 }
 
 fn types(kind: &TypeKind) -> String {
@@ -137,14 +140,17 @@ fn literal(value: &Value) -> String {
 
 /// A value as messages repeat it.
 fn show(value: &Json) -> String {
-    let text = || shorten(&value.to_string(), LONGEST_SHOWN);
-    match value.kind() {
-        Kind::Null => "null".to_owned(),
-        Kind::Bool => text(),
-        Kind::Number => format!("the number {}", text()),
-        Kind::String => format!("the string {}", text()),
-        Kind::Array => "a list".to_owned(),
-        Kind::Object => "an object".to_owned(),
+    match value {
+        Json::Null => "null".to_owned(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(number) => format!("the number {number}"),
+        Json::String(text) if text.len() <= LONGEST_SHOWN => format!("the string {value}"),
+        Json::String(text) => format!(
+            "the string {}",
+            shorten(&Json::from(shorten(text, LONGEST_SHOWN)).to_string(), LONGEST_SHOWN)
+        ),
+        Json::Array(_) => "a list".to_owned(),
+        Json::Object(_) => "an object".to_owned(),
     }
 }
 

@@ -4,20 +4,23 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use callgate::{
-    Error, FailureClass, Json, Object, Registration, Returned, Str, ToolContext, ToolError, codes,
+    Error, FailureClass, Json, Object, Registration, Returned, Signal, Str, ToolContext, ToolError,
+    codes,
 };
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use super::Shared;
-use super::listing::Listing;
+use super::listing::{Listing, read_all};
 use super::process::LastWords;
 use super::status::{ServerState, ServerStatus};
+use super::{ServerEvent, Shared};
 use crate::config::ServerConfig;
-use crate::connection::{Connection, Outgoing, Patience, RequestError};
+use crate::connection::{Connection, Outgoing, Patience, ProgressFn, RequestError};
 use crate::framing::{Noise, NoiseMeter};
+use crate::json_rpc::RpcError;
 use crate::tool::McpTool;
 
 /// One server.
@@ -103,12 +106,30 @@ impl Server {
 
     pub(super) fn linked(&self, link: Link) {
         self.lock().link = Some(Arc::new(link));
+        self.tell_of_lists();
     }
 
     pub(super) fn unlinked(&self) {
+        self.tell_of_lists();
         let mut state = self.lock();
         state.link = None;
         state.pid = None;
+    }
+
+    /// Its prompts and resources come and go with it.
+    fn tell_of_lists(&self) {
+        if self.offers("prompts") {
+            self.tell(ServerEvent::PromptsChanged);
+        }
+        if self.offers("resources") {
+            self.tell(ServerEvent::ResourcesChanged);
+        }
+    }
+
+    /// Tells whoever is there.
+    pub(super) fn tell(&self, event: ServerEvent) {
+        // Without a client nobody listens.
+        let _listeners = self.shared.events.send(event).unwrap_or_default();
     }
 
     pub(super) fn down(&self, reason: Str, retry_at: Instant) {
@@ -188,6 +209,70 @@ impl Server {
         capabilities.is_some_and(|capabilities| {
             matches!(capabilities.get(capability), Some(Json::Object(_)))
         })
+    }
+
+    pub(crate) fn name(&self) -> &Str {
+        &self.config.name
+    }
+
+    /// Makes a request of a client's in its place.
+    ///
+    /// # Errors
+    ///
+    /// The server's own error, or why there is none.
+    pub(crate) async fn ask(
+        &self,
+        method: &str,
+        params: Object,
+        signal: Option<&Signal>,
+        progress: Option<ProgressFn>,
+    ) -> Result<Json, RpcError> {
+        let internal = |message: String| RpcError::new(RpcError::INTERNAL, message);
+        let link = self.link().map_err(internal)?;
+        let patience = self.patience();
+        let outgoing = Outgoing { method, params, signal, progress, patience };
+        link.connection.request(outgoing).await.map_err(|error| match error {
+            RequestError::Refused(error) => error,
+            other => internal(format!("server `{}`: {other}", self.config.name)),
+        })
+    }
+
+    /// All pages of a list, as far as they can be read.
+    pub(super) async fn list(
+        &self,
+        method: &str,
+        member: &str,
+        page_timeout: Duration,
+    ) -> Vec<Json> {
+        let Ok(link) = self.link() else { return Vec::new() };
+        let listing = read_all(&link.connection, method, member, page_timeout).await;
+        let (entries, problem) = match listing {
+            Ok(listing) => (listing.entries, listing.cut_short),
+            // Not everybody who has resources has templates.
+            Err(RequestError::Refused(error)) if error.code == RpcError::METHOD_NOT_FOUND => {
+                (Vec::new(), None)
+            }
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        if let Some(problem) = problem {
+            tracing::warn!(server = %self.config.name, method, %problem, "the list is incomplete");
+        }
+        entries
+    }
+
+    /// Tells the server which log messages are wanted, if somebody said so.
+    pub(super) async fn apply_log_level(&self) {
+        let level = self.shared.log_level.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (Some(level), true) = (level, self.offers("logging")) else { return };
+        let params = Object::builder().with("level", level).build();
+        if let Err(error) = self.ask("logging/setLevel", params, None, None).await {
+            tracing::debug!(server = %self.config.name, %error, "log level not set");
+        }
+    }
+
+    fn patience(&self) -> Patience {
+        let timeouts = &self.config.timeouts;
+        Patience { total: Some(timeouts.call), idle: Some(timeouts.idle) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -361,10 +446,7 @@ impl Server {
             params: params.build(),
             signal: Some(context.signal()),
             progress: caller.and_then(|caller| caller.listener(context.call())),
-            patience: Patience {
-                total: Some(self.config.timeouts.call),
-                idle: Some(self.config.timeouts.idle),
-            },
+            patience: self.patience(),
         };
         let answer = link.connection.request(outgoing).await;
         let answered = tool.accept(answer.map_err(|error| self.failed(tool, error))?)?;

@@ -10,6 +10,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::ServerEvent;
 use super::backoff::Backoff;
 use super::listing::{Listing, read_all};
 use super::process::{Process, describe_exit, log_stderr};
@@ -70,35 +71,44 @@ async fn run(server: &Arc<Server>, config: &Stdio, stop: &CancellationToken) -> 
     let stderr = log_stderr(name.clone(), pipes.stderr, server.last_words.clone());
     let tasks = tokio::runtime::Handle::current();
     let stderr = AbortOnDropHandle::new(tasks.spawn(stderr));
-    let (connection, lines) = Connection::new();
-    let reason = {
-        let writing = write_lines(lines, pipes.stdin);
+    let (connection, mut lines) = Connection::new();
+    let end = {
+        let writing = write_lines(|task| lines.poll_recv(task), pipes.stdin);
         let reading = read_frames(pipes.stdout, options.max_message_bytes, |frame| {
             take(server, &connection, frame);
         });
         let working = work(server, &connection);
         tokio::select! {
-            () = stop.cancelled() => None,
-            reason = working => Some(reason),
-            _ended = reading => Some("it closed its output".to_owned()),
-            _ended = writing => Some("it closed its input".to_owned()),
+            () = stop.cancelled() => End::Stopped,
+            reason = working => End::GivenUp(reason),
+            _ended = reading => End::Closed("it closed its output"),
+            _ended = writing => End::Closed("it closed its input"),
         }
     };
     server.unlinked();
-    let ended = match &reason {
-        Some(_) => process.last_breath().await,
-        None => None,
-    };
-    let reason = match (reason, ended) {
-        (None, _) => "it was shut down".to_owned(),
-        (Some(_), Some(status)) => describe_exit(status),
-        (Some(reason), None) => reason,
+    let reason = match end {
+        End::Stopped => "it was shut down".to_owned(),
+        End::GivenUp(reason) => reason,
+        End::Closed(reason) => match process.last_breath().await {
+            Some(status) => describe_exit(status),
+            None => reason.to_owned(),
+        },
     };
     let reason: Str = with_last_words(reason, server).into();
     connection.close(&reason);
     process.stop().await;
     drop(stderr);
     reason
+}
+
+/// What ended the life of a server.
+enum End {
+    /// It was ended on purpose.
+    Stopped,
+    /// It behaved so that it is of no use.
+    GivenUp(String),
+    /// One of its pipes closed, most likely because it died.
+    Closed(&'static str),
 }
 
 /// The last line a server wrote to its standard error often says it all.
@@ -134,19 +144,28 @@ fn take_notification(server: &Server, connection: &Connection, notification: &No
         "notifications/progress" => connection.progress(&notification.params),
         "notifications/tools/list_changed" => server.tools_changed.notify_one(),
         "notifications/message" => log_message(server, &notification.params),
+        "notifications/prompts/list_changed" => server.tell(ServerEvent::PromptsChanged),
+        "notifications/resources/list_changed" => server.tell(ServerEvent::ResourcesChanged),
+        "notifications/resources/updated" => {
+            if let Json::Object(params) = notification.params.clone() {
+                server.tell(ServerEvent::ResourceUpdated { server: server.name().clone(), params });
+            }
+        }
         other => tracing::trace!(server = %server.config.name, method = other, "notification"),
     }
 }
 
 /// A line for the log that the server sent as a message.
 fn log_message(server: &Server, params: &Json) {
+    let Some(object) = params.as_object() else { return };
     let level = params.get("level").and_then(Json::as_str).unwrap_or("info");
     let text = match params.get("data") {
         Some(Json::String(text)) => text.to_string(),
         Some(other) => other.to_string(),
-        None => return,
+        None => String::new(),
     };
-    tracing::info!(server = %server.config.name, level, "{}", text.escape_debug());
+    tracing::info!(server = %server.name(), level, "{}", text.escape_debug());
+    server.tell(ServerEvent::Log { server: server.name().clone(), params: object.clone() });
 }
 
 /// Greets the server, reads its tools, and reads them again whenever they may have changed.
@@ -155,6 +174,7 @@ async fn work(server: &Arc<Server>, connection: &Connection) -> String {
         Ok(link) => server.linked(link),
         Err(reason) => return reason,
     }
+    server.apply_log_level().await;
     let mut retries = Backoff::default();
     loop {
         let start = Instant::now();
