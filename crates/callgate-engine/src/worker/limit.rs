@@ -16,6 +16,9 @@ pub(super) const START: Duration = Duration::from_secs(10);
 /// interpreter before that, unless it sits in a function that cannot be interrupted.
 const OVERRUN: Duration = Duration::from_millis(25);
 
+/// How soon it is looked again at a program that waits with next to nothing left.
+const STEP: Duration = Duration::from_millis(5);
+
 /// The wall ceiling, the compute budget and every deadline of one run.
 pub(super) struct Limit {
     link: Arc<Link>,
@@ -125,7 +128,7 @@ impl Deadline for Limit {
                 } else if compute.is_zero() {
                     self.kill(Verdict::Compute);
                 } else {
-                    return Some(after(now, wall.min(compute)));
+                    return Some(after(now, wall.min(compute).max(STEP)));
                 }
                 None
             }

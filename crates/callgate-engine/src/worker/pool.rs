@@ -113,24 +113,26 @@ impl Pool {
     /// A worker for a program of that session; without a session, one that nobody had and nobody
     /// will have.
     pub(super) fn take(self: &Arc<Self>, session: Option<&Str>) -> Taken {
-        // One that came back this very moment is still busy with its new interpreter.
-        let take = |rest| session.and_then(|session| self.take_used(session, rest));
-        if let Some(worker) = take(REST) {
+        if let Some(worker) = session.and_then(|session| self.take_used(session, self.size)) {
             return Taken::Now(worker);
         }
         let fresh = self.take_fresh();
-        let taken = fresh.or_else(|| take(Duration::ZERO)).map(Taken::Now);
+        let any = || session.and_then(|session| self.take_used(session, 0));
+        let taken = fresh.or_else(any).map(Taken::Now);
         self.refill();
         taken.unwrap_or_else(|| Taken::Later(self.start()))
     }
 
-    /// The worker of that session that waits longest, if it waits that long.
-    fn take_used(&self, session: &Str, rest: Duration) -> Option<Worker> {
+    /// The worker of that session that waits longest. One that came back this very moment is still
+    /// busy with its new interpreter, and is left alone unless the session has `enough` of them.
+    fn take_used(&self, session: &Str, enough: usize) -> Option<Worker> {
         loop {
             let used = {
                 let mut idle = self.idle();
-                let at = idle.used.iter().position(|used| used.session == *session)?;
-                if idle.used[at].since.elapsed() < rest {
+                let own = |(_, used): &(usize, &Used)| used.session == *session;
+                let mut own = idle.used.iter().enumerate().filter(own);
+                let (at, longest) = own.next()?;
+                if longest.since.elapsed() < REST && 1 + own.count() < enough {
                     return None;
                 }
                 idle.used.remove(at)?
