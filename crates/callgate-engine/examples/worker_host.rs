@@ -187,10 +187,21 @@ fn forge(what: &str) -> Option<String> {
             send(&frame(b'C', "[1,\"tools\",\"echo\",1]"));
         },
         "flood" => flood(),
-        _ => return None,
+        die => die_after(die.strip_prefix("die after ")?.parse().ok()?),
     };
     send(&bytes);
     Some("said".to_owned())
+}
+
+/// That many calls, and no end.
+fn die_after(calls: u64) -> ! {
+    for id in 1..=calls {
+        send(&frame(b'C', &format!("[{id},\"tools\",\"work\",{{}}]")));
+        if id.is_multiple_of(3) {
+            std::thread::yield_now();
+        }
+    }
+    std::process::exit(7)
 }
 
 /// Calls without end, and never an ear for the answers.

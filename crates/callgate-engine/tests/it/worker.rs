@@ -4,5 +4,6 @@
 mod confinement;
 mod end;
 mod frames;
+mod lane;
 mod parity;
 mod support;
