@@ -18,8 +18,9 @@ const MYPY: &str = "2.4.1";
 
 fn run(cx: &Context) -> Result<Done, Trouble> {
     let texts = cx.target().join("type-text");
-    let mut emit = cx.cargo(&["run", "--quiet", "-p", "callgate-schema", "--example"]);
-    process::run(emit.args(["emit_type_texts", "--"]).arg(&texts))?;
+    let mut emit =
+        cx.cargo(&["run", "--quiet", "-p", "callgate-schema", "--example", "emit_type_texts"]);
+    process::run(emit.arg("--").arg(&texts))?;
 
     let typescript = files(&texts.join("ts"), "ts")?;
     let mut tsc = tools::npm(cx, "typescript", TYPESCRIPT, "tsc")?;

@@ -11,9 +11,10 @@ use options::Options;
 
 /// Makes a tool of a function, which stays callable as it is.
 ///
-/// Beside `fn add` stands `add::tool()`, which returns its `ToolDefinition`.
+/// Beside `fn add` stands `add::tool()`, which returns its `ToolDefinition`. The same code runs as
+/// tests in the guide of the crate `callgate`, on which this crate cannot depend.
 ///
-/// ```
+/// ```text
 /// use callgate::{CallInput, ToolRuntime, json, tool};
 ///
 /// /// Adds two whole numbers.
@@ -48,7 +49,7 @@ use options::Options;
 /// | `timeout_ms = 5_000` | the time budget, enforced by the timeout policy |
 /// | `crate = path` | where `callgate` is, if the crate was renamed |
 ///
-/// ```
+/// ```text
 /// use callgate::{ToolContext, ToolError, tool};
 ///
 /// /// Counts the lines of a text.
