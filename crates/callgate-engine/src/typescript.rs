@@ -15,6 +15,47 @@ use crate::limits::Limits;
 use crate::names;
 
 /// Runs TypeScript programs: types are erased in place, and the JavaScript runs in `QuickJS`.
+///
+/// Each run has a fresh interpreter on a thread of its own. A program is the inside of a strict async function; it
+/// finds its namespaces, their error classes, `console`, timers, `URL`, `TextEncoder` and the like, and the language
+/// itself: no files, no network, no modules, no environment, no code from strings.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use callgate_core::Signal;
+/// use callgate_core::program::{Namespace, Program, ProgramCall, ProgramEngine, ProgramHost, Reply};
+/// use callgate_engine::TypeScript;
+/// use callgate_schema::json;
+///
+/// struct Echo;
+///
+/// impl ProgramHost for Echo {
+///     fn call(&self, call: ProgramCall, reply: Reply) {
+///         reply.send(Ok(call.arguments));
+///     }
+/// }
+///
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let engine = TypeScript::in_process().build()?;
+/// let tools = Namespace::new("tools", vec!["echo".into()], None);
+/// let program = Program::new("const x: number[] = await tools.echo([1]); return x.length", vec![tools]);
+/// let end = engine.run(program, Arc::new(Echo), Signal::new()).await?;
+/// assert_eq!(end.value, Some(json!(1)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # What a limit can do in process
+///
+/// A program is stopped between any two of its own steps. A built-in function that takes long by itself, such as
+/// `new Array(2 ** 28).join()`, runs to its end first: budget, ceiling and cancellation take effect when it returns.
+/// Where that matters, use a worker process, which is killed.
+///
+/// # Cancellation
+///
+/// Dropping the future of a run interrupts the interpreter and waits for nothing; its thread ends soon after.
 #[derive(Clone, Debug)]
 pub struct TypeScript {
     threads: Threads,
@@ -87,7 +128,7 @@ impl TypeScriptBuilder {
         self
     }
 
-    /// How many bytes of stack the interpreter may use. 4 MiB by default, at most 16 MiB.
+    /// How many bytes of stack the interpreter may use. 4 MiB by default, between 128 KiB and 16 MiB.
     pub fn stack(mut self, bytes: usize) -> Self {
         self.limits.stack = bytes;
         self

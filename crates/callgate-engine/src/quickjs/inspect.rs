@@ -1,7 +1,7 @@
 //! How `console` shows values, without running anything of the program.
 
 use rquickjs::promise::PromiseState;
-use rquickjs::{Object, Type, Value};
+use rquickjs::{Object, Promise, Type, Value};
 
 use super::raw::{self, Descriptor, Exotic, Keys};
 use super::realm::{Captured, Realm};
@@ -88,6 +88,25 @@ impl<'js> Inspector<'_, 'js> {
         let end = text.char_indices().nth(CHARACTERS).map_or(text.len(), |(at, _)| at);
         let more = if cut || end < text.len() { "... more characters" } else { "" };
         quoted(&text[..end]) + more
+    }
+
+    fn date(&self, object: &Object<'js>) -> String {
+        let text = self.realm.call(Captured::DateToIso, object, &[]);
+        let text = text.ok().and_then(|text| text::readable(text.as_string()?).ok());
+        text.unwrap_or_else(|| {
+            self.realm.ctx.catch();
+            "Invalid Date".to_owned()
+        })
+    }
+
+    fn promise(&mut self, promise: &Promise<'js>) -> String {
+        let state = promise.state();
+        if state == PromiseState::Pending {
+            return "<pending>".to_owned();
+        }
+        let Ok(result) = raw::promise_result(promise) else { return unreadable(self.realm) };
+        let text = self.value(&result);
+        if state == PromiseState::Rejected { format!("<rejected> {text}") } else { text }
     }
 
     /// The text a captured function makes of a value.
@@ -177,13 +196,10 @@ impl<'js> Inspector<'_, 'js> {
             return Shape { prefix: format!("{name} "), ..Shape::braces(name) };
         }
         match raw::exotic(object) {
-            Some(Exotic::Date) => {
-                Shape { is_short: true, ..Shape::named(self.called(Captured::DateToIso, object)) }
+            Some(Exotic::Date) => Shape { is_short: true, ..Shape::named(self.date(object)) },
+            Some(Exotic::RegExp) => {
+                Shape { is_short: true, ..Shape::named(self.called(Captured::RegExpText, object)) }
             }
-            Some(Exotic::RegExp) => Shape {
-                is_short: true,
-                ..Shape::named(self.called(Captured::RegExpToString, object))
-            },
             Some(Exotic::Map) => self.sized(name, Captured::MapSize, object),
             Some(Exotic::Set) => self.sized(name, Captured::SetSize, object),
             Some(Exotic::TypedArray) => {
@@ -243,10 +259,7 @@ impl<'js> Inspector<'_, 'js> {
     /// What an object holds besides its properties.
     fn contents(&mut self, object: &Object<'js>, shape: &Shape) -> Vec<String> {
         if let Some(promise) = object.as_promise() {
-            return vec![match promise.state() {
-                PromiseState::Pending => "<pending>".to_owned(),
-                PromiseState::Resolved | PromiseState::Rejected => "<settled>".to_owned(),
-            }];
+            return vec![self.promise(promise)];
         }
         match raw::exotic(object) {
             Some(Exotic::Map) => self.entries(object, Captured::MapEntries, Captured::MapNext),

@@ -91,6 +91,25 @@
       },
     })[name];
 
+  // The text of a regular expression, whatever properties the program gave it.
+  const getter = (name) => getOwnPropertyDescriptor(RegExp.prototype, name).get;
+  const source = getter("source");
+  const flags = [
+    ["d", getter("hasIndices")],
+    ["g", getter("global")],
+    ["i", getter("ignoreCase")],
+    ["m", getter("multiline")],
+    ["s", getter("dotAll")],
+    ["u", getter("unicode")],
+    ["v", getter("unicodeSets")],
+    ["y", getter("sticky")],
+  ];
+  const regExpText = function () {
+    let text = "/" + apply(source, this, []) + "/";
+    for (let at = 0; at < flags.length; at++) if (apply(flags[at][1], this, [])) text += flags[at][0];
+    return text;
+  };
+
   const next = (iterator) => getPrototypeOf(iterator).next;
   return [
     Object.prototype,
@@ -99,7 +118,7 @@
     getOwnPropertyDescriptor(Error.prototype, "stack").get,
     errorClass,
     Date.prototype.toISOString,
-    RegExp.prototype.toString,
+    regExpText,
     Symbol.prototype.toString,
     digits,
     functionToString,

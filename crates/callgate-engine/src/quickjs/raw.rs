@@ -16,7 +16,7 @@ use std::ptr;
 use std::rc::Rc;
 
 use rquickjs::allocator::Allocator;
-use rquickjs::{Ctx, Error, Function, Object, Result, Value, qjs};
+use rquickjs::{Ctx, Error, Function, Object, Promise, Result, Value, qjs};
 
 /// Takes the exception out of a result, like every wrapper of `rquickjs` does.
 fn own<'js>(ctx: &Ctx<'js>, value: qjs::JSValue) -> Result<Value<'js>> {
@@ -318,6 +318,13 @@ pub(super) fn new_error<'js>(like: &Object<'js>, prototype: &Object<'js>) -> Res
     own(ctx, error)?.into_object().ok_or(Error::Unknown)
 }
 
+/// What a settled promise holds.
+pub(super) fn promise_result<'js>(promise: &Promise<'js>) -> Result<Value<'js>> {
+    let ctx = promise.ctx();
+    // SAFETY: the promise is alive, the value is ours.
+    own(ctx, unsafe { qjs::JS_PromiseResult(ctx.as_raw().as_ptr(), promise.as_raw()) })
+}
+
 /// A whole number outside the range of exact doubles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wide {
@@ -417,7 +424,9 @@ pub(super) fn compile<'js>(
 ) -> Result<Function<'js>> {
     let raw = ctx.as_raw().as_ptr();
     let len = text.len() as qjs::size_t;
-    let (text, file) = (CString::new(text)?, CString::new(file)?);
+    // A NUL behind the text is asked for; inside it is a character like any other.
+    let text = [text.as_bytes(), b"\0"].concat();
+    let file = CString::new(file)?;
     let flags = qjs::JS_EVAL_TYPE_MODULE | qjs::JS_EVAL_FLAG_COMPILE_ONLY;
     let mut options = qjs::JSEvalOptions {
         version: qjs::JS_EVAL_OPTIONS_VERSION.cast_signed(),
@@ -428,7 +437,7 @@ pub(super) fn compile<'js>(
     // SAFETY: text and options outlive the call; the module belongs to the context, which outlives `definition`; the
     // evaluation takes over the module's reference.
     let namespace = unsafe {
-        let module = qjs::JS_Eval2(raw, text.as_ptr(), len, &raw mut options);
+        let module = qjs::JS_Eval2(raw, text.as_ptr().cast(), len, &raw mut options);
         if qjs::JS_IsException(module) {
             return Err(Error::Exception);
         }

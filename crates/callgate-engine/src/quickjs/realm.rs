@@ -31,7 +31,7 @@ pub(super) enum Captured {
     ErrorStack,
     ErrorClass,
     DateToIso,
-    RegExpToString,
+    RegExpText,
     SymbolToString,
     BigIntToString,
     FunctionToString,

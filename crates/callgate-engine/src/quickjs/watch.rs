@@ -51,6 +51,8 @@ impl Watch {
         self.clock.replace(clock);
         *self.cancelled.borrow_mut() = cancelled;
         self.started.set(Instant::now());
+        self.computed.set(Duration::ZERO);
+        self.stop.replace(None);
     }
 
     /// From here on the memory limit holds.
