@@ -14,6 +14,9 @@ pub(crate) struct Ledger {
     spilled: Option<Str>,
 }
 
+/// So many entries take memory that their bytes do not show. No honest program comes near.
+const MOST_ENTRIES: usize = 1_000_000;
+
 /// There is no room left.
 #[derive(Debug)]
 pub(crate) struct Full;
@@ -39,7 +42,7 @@ impl Ledger {
             return Err(Full);
         }
         let cost = string_cost(entry).saturating_add(u64::from(!self.logs.is_empty()));
-        if cost > self.left() {
+        if cost > self.left() || self.logs.len() == MOST_ENTRIES {
             self.spilled = Some(entry.into());
             return Err(Full);
         }

@@ -34,6 +34,8 @@ impl Default for Limits {
 impl Limits {
     /// The largest ceiling on the wall clock.
     const MAX_WALL: Duration = Duration::from_millis(2_147_483_647);
+    /// Less is not enough for the interpreter's own start.
+    const MIN_STACK: usize = 128 << 10;
     /// The engine turns its check off for anything larger.
     const MAX_STACK: usize = 16 << 20;
     /// Whole numbers up to here are exact wherever the setting travels.
@@ -53,9 +55,10 @@ impl Limits {
         if self.memory == 0 {
             return refuse("the memory limit must be more than zero".to_owned());
         }
-        if self.stack == 0 || self.stack > Self::MAX_STACK {
+        if !(Self::MIN_STACK..=Self::MAX_STACK).contains(&self.stack) {
             return refuse(format!(
-                "the stack limit must be more than zero and at most {} bytes",
+                "the stack limit must be between {} and {} bytes",
+                Self::MIN_STACK,
                 Self::MAX_STACK
             ));
         }

@@ -5,6 +5,7 @@ mod inspect;
 mod raw;
 mod read;
 mod realm;
+mod rejections;
 mod run;
 mod session;
 mod text;

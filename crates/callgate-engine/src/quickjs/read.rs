@@ -28,25 +28,45 @@ pub(super) enum Refused {
     Stopped,
 }
 
-/// Reads a whole value of at most about `budget` bytes, and says how many it took.
+/// How much a value may take.
+#[derive(Clone, Copy)]
+pub(super) struct Room {
+    /// Bytes as JSON text. A little more may pass.
+    pub(super) text: usize,
+    /// Bytes on this side of the border.
+    pub(super) memory: usize,
+}
+
+impl Room {
+    fn take(&mut self, text: usize, memory: usize) -> Result<(), Refused> {
+        self.text = self.text.checked_sub(text).ok_or(Refused::TooLarge)?;
+        self.memory = self.memory.checked_sub(memory).ok_or(Refused::TooLarge)?;
+        Ok(())
+    }
+}
+
+/// Bytes that a value takes in its container, and a name next to it.
+const NODE: usize = size_of::<Json>();
+
+/// Reads a whole value that fits into `space`, and says how much memory it took.
 ///
 /// Getters of the program run, each once; nothing else of the program does.
 pub(super) fn read<'js>(
     realm: &Realm<'js>,
     value: Value<'js>,
     root: &str,
-    budget: usize,
+    space: Room,
 ) -> Result<(Json, usize), Refused> {
     let mut reader =
-        Reader { realm, root, left: budget, nodes: 0, frames: Vec::new(), open: HashSet::new() };
+        Reader { realm, root, room: space, nodes: 0, frames: Vec::new(), open: HashSet::new() };
     let json = reader.read(value)?;
-    Ok((json, budget - reader.left))
+    Ok((json, space.memory - reader.room.memory))
 }
 
 struct Reader<'a, 'js> {
     realm: &'a Realm<'js>,
     root: &'a str,
-    left: usize,
+    room: Room,
     nodes: usize,
     /// The containers around the current value, outermost first.
     frames: Vec<Frame<'js>>,
@@ -90,7 +110,7 @@ impl<'js> Reader<'_, 'js> {
 
     /// Converts a scalar at once; a container becomes the innermost frame.
     fn enter(&mut self, value: Value<'js>) -> Result<Option<Json>, Refused> {
-        self.left = self.left.checked_sub(1).ok_or(Refused::TooLarge)?;
+        self.room.take(1, NODE)?;
         if value.is_proxy() {
             return Err(self.refuse("a proxy is not JSON: pass a copy, `{ ...x }`"));
         }
@@ -128,7 +148,7 @@ impl<'js> Reader<'_, 'js> {
 
     fn text(&mut self, value: &Value<'js>) -> Result<Str, Refused> {
         let string = value.as_string().ok_or(Refused::Stopped)?;
-        let left = self.left;
+        let left = self.room.text.min(self.room.memory);
         let text = raw::with_string_bytes(string, |bytes| {
             if bytes.len() > left {
                 return Err(None);
@@ -137,7 +157,7 @@ impl<'js> Reader<'_, 'js> {
         });
         match text.map_err(|error| self.failed(&error))? {
             Ok(text) => {
-                self.left -= text.len();
+                self.room.take(text.len(), text.len())?;
                 Ok(text)
             }
             Err(None) => Err(Refused::TooLarge),
@@ -304,7 +324,7 @@ impl<'js> Reader<'_, 'js> {
             Some(Err(error)) => Err(self.failed(&error)),
             Some(Ok(value)) if value.is_undefined() => Ok(None),
             Some(Ok(value)) => {
-                self.left = self.left.checked_sub(len).ok_or(Refused::TooLarge)?;
+                self.room.take(len, len + NODE)?;
                 Ok(Some(value))
             }
         }

@@ -1,18 +1,18 @@
 //! The life of one program: compile, run until it settles, say how it ended.
 
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
 use callgate_core::program::{FailureKind, Namespace, ProgramEnd, ProgramFailure, RunClock};
 use callgate_schema::{Json, Str};
 use rquickjs::promise::PromiseState;
-use rquickjs::{Context, Ctx, Persistent, Promise, Runtime, Value};
+use rquickjs::{Context, Ctx, Promise, Runtime, Value};
 
 use super::failure::{self, Author};
 use super::raw::{self, Memory, Metered};
-use super::read::{self, Refused};
+use super::read::{self, Refused, Room};
 use super::realm::{Captured, Realm};
+use super::rejections::Rejections;
 use super::session::Session;
 use super::watch::{Stop, Watch};
 use crate::ledger::Ledger;
@@ -48,7 +48,7 @@ pub(crate) fn run_one(
 ) -> Option<ProgramEnd> {
     let memory = Memory::unlimited();
     let watch = Rc::new(Watch::new(limits.clone(), memory.clone()));
-    let rejections = Rc::new(RefCell::new(Vec::new()));
+    let rejections = Rc::new(Rejections::default());
     let Ok(context) = interpreter(limits, memory, &watch, &rejections) else {
         return next().map(|_| no_interpreter(limits));
     };
@@ -71,16 +71,6 @@ pub(crate) fn run_one(
     })
 }
 
-type Rejections = RefCell<Vec<Rejection>>;
-
-/// A rejected promise that nobody handles so far.
-struct Rejection {
-    identity: usize,
-    /// Keeps the identity from being used again.
-    _promise: Persistent<Value<'static>>,
-    reason: Persistent<Value<'static>>,
-}
-
 fn interpreter(
     limits: &Limits,
     memory: Rc<Memory>,
@@ -92,19 +82,7 @@ fn interpreter(
     let (interrupted, rejected) = (watch.clone(), rejections.clone());
     runtime.set_interrupt_handler(Some(Box::new(move || interrupted.poll())));
     runtime.set_host_promise_rejection_tracker(Some(Box::new(
-        move |ctx, promise, reason, handled| {
-            let identity = raw::identity(&promise);
-            let mut rejected = rejected.borrow_mut();
-            if handled {
-                rejected.retain(|rejection: &Rejection| rejection.identity != identity);
-            } else {
-                rejected.push(Rejection {
-                    identity,
-                    _promise: Persistent::save(&ctx, promise),
-                    reason: Persistent::save(&ctx, reason),
-                });
-            }
-        },
+        move |ctx, promise, reason, handled| rejected.track(&ctx, promise, reason, handled),
     )));
     Context::full(&runtime)
 }
@@ -122,7 +100,7 @@ struct Cleared<'a, 'js> {
 
 impl Drop for Cleared<'_, '_> {
     fn drop(&mut self) {
-        self.rejections.borrow_mut().clear();
+        self.rejections.clear();
         self.session.clear();
     }
 }
@@ -168,8 +146,9 @@ impl<'js> Run<'_, 'js> {
         if value.is_undefined() {
             return Ok(None);
         }
-        let left = usize::try_from(self.session.output_left()).unwrap_or(usize::MAX);
-        match read::read(self.realm, value, "value", left) {
+        let text = usize::try_from(self.session.output_left()).unwrap_or(usize::MAX);
+        let room = Room { text, memory: self.limits.memory };
+        match read::read(self.realm, value, "value", room) {
             Ok((value, _)) => Ok(Some(value)),
             Err(Refused::Value(why)) => {
                 let message = format!("the returned value must be lossless JSON; {why}");
@@ -274,8 +253,7 @@ impl<'js> Run<'_, 'js> {
 
     /// Fails if a rejected promise was never handled.
     fn check_rejections(&self, author: &Author<'_>) -> Result<(), ProgramFailure> {
-        let first = self.rejections.borrow().first().map(|rejection| rejection.reason.clone());
-        match first.map(|reason| reason.restore(&self.ctx)) {
+        match self.rejections.first(&self.ctx) {
             None => Ok(()),
             Some(Ok(reason)) => Err(failure::unhandled(self.realm, &reason, author)),
             Some(Err(_)) => Err(self.defect()),

@@ -10,7 +10,7 @@ use rquickjs::function::Rest;
 use rquickjs::{Ctx, Exception, Function, Object, Result, Value};
 
 use super::raw::{self, Access};
-use super::read::{self, Refused};
+use super::read::{self, Refused, Room};
 use super::realm::{self, Natives, Realm};
 use super::timers::Timers;
 use super::watch::{Stop, Watch};
@@ -235,8 +235,8 @@ impl<'js> Session<'js> {
                 "arguments: there are none: pass an object, `{}` if it needs nothing".to_owned(),
             ));
         };
-        let budget = self.memory.saturating_sub(self.waiting_bytes.get());
-        read::read(realm, arguments, "arguments", budget)
+        let memory = self.memory.saturating_sub(self.waiting_bytes.get());
+        read::read(realm, arguments, "arguments", Room { text: usize::MAX, memory })
     }
 
     /// An instance of the error class of a namespace, or a plain error.

@@ -712,6 +712,7 @@ fn limits_are_checked_when_the_engine_is_made() {
         ok(),
         ok().compute(Duration::from_nanos(1)).wall(Duration::from_millis(2_147_483_647)),
         ok().max_output_bytes(4),
+        ok().stack(128 << 10),
         ok().max_output_bytes((1 << 53) - 1),
     ] {
         good.build().unwrap();
@@ -722,6 +723,7 @@ fn limits_are_checked_when_the_engine_is_made() {
         ok().wall(Duration::from_millis(2_147_483_648)),
         ok().memory(0),
         ok().stack(0),
+        ok().stack((128 << 10) - 1),
         ok().stack(17 << 20),
         ok().max_output_bytes(3),
         ok().max_output_bytes(1 << 53),

@@ -329,6 +329,38 @@ fn what_the_parser_lets_through_the_compiler_finds_with_its_place() {
     fails("return /(/", FailureKind::Exception, "");
 }
 
+#[test]
+fn odd_characters_of_a_program_stay_what_they_are() {
+    returns("return 'a\0b'.length // \0", "3");
+    returns("\u{feff}return 'bom'", r#""bom""#);
+    returns("return [\u{a0}'\u{2028}'.length,\u{2029} 1]\r\n", "[1,1]");
+    let end = run("const a = 1\r\n\r\nthrow new Error('x')\r\n");
+    assert_eq!(end.failure.unwrap().message, "Error: x\n    at program.ts:3:11");
+}
+
+#[test]
+fn many_rejections_are_handled_one_by_one_in_time() {
+    let source = "const all = Array.from({ length: 50_000 }, (_, i) => Promise.reject(i)); \
+                  return (await Promise.allSettled(all)).length";
+    returns(source, "50000");
+}
+
+#[test]
+fn a_value_that_is_small_here_and_large_there_is_refused() {
+    let (end, _) = run_on(
+        engine().memory(32 << 20).max_output_bytes(1 << 40),
+        "let x = Array(100_000).fill(1); for (let i = 0; i < 10; i++) x = [x, x]; return x",
+    );
+    assert_eq!(end.failure.map(|failure| failure.kind), Some(FailureKind::OutputLimit));
+}
+
+#[test]
+fn a_small_stack_is_enough_for_a_small_program() {
+    let (end, _) =
+        run_on(engine().stack(128 << 10), "console.log({ a: [1] }); return await tools.echo(1)");
+    assert_eq!((end.value, end.failure), (Some(json!(1)), None));
+}
+
 // Natives.
 
 #[test]
