@@ -9,7 +9,8 @@ use callgate_core::program::{
 };
 use callgate_core::{Cause, Signal};
 use callgate_engine::TypeScript;
-use callgate_schema::{Json, Str, json};
+use callgate_schema::{Json, Object, Str, json};
+use proptest::prelude::*;
 
 use crate::support::{
     Host, block_on, engine, fails, failure_on, logs, nested, returns, run, run_on, tools, value,
@@ -399,6 +400,48 @@ fn numbers_are_never_rounded() {
     );
     returns("return Object.keys({ z: 1, a: 2, m: 3 })", r#"["z","a","m"]"#);
     returns("return await tools.echo({ z: 1, a: 2, m: 3 })", r#"{"z":1,"a":2,"m":3}"#);
+}
+
+fn any_json() -> impl Strategy<Value = Json> {
+    let number =
+        any::<f64>().prop_filter_map("a number of JSON", |number| Json::try_from(number).ok());
+    let scalar = prop_oneof![
+        Just(json!(null)),
+        any::<bool>().prop_map(Json::from),
+        any::<i64>().prop_map(Json::from),
+        any::<u64>().prop_map(Json::from),
+        number,
+        any::<String>().prop_map(Json::from),
+    ];
+    scalar.prop_recursive(6, 60, 8, |inner| {
+        let members = proptest::collection::vec((any::<String>(), inner.clone()), 0..8);
+        prop_oneof![
+            proptest::collection::vec(inner, 0..8).prop_map(Json::from),
+            members.prop_map(|members| Json::from(members.into_iter().collect::<Object>())),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_value_goes_in_and_comes_out_the_same(sent in any_json()) {
+        // RUNTIME-9
+        struct Gives(Json);
+        impl ProgramHost for Gives {
+            fn call(&self, call: ProgramCall, reply: Reply) {
+                assert!(call.arguments == json!(0) || call.arguments == self.0);
+                reply.send(Ok(self.0.clone()));
+            }
+        }
+        let source = "const x = await tools.echo(0); return [x, await tools.echo(x), structuredClone(x)]";
+        let engine = engine().build().unwrap();
+        let program = Program::new(source, vec![tools()]);
+        let end = block_on(engine.run(program, Arc::new(Gives(sent.clone())), Signal::new())).unwrap();
+        prop_assert_eq!(end.failure, None);
+        prop_assert_eq!(end.value, Some(Json::from([sent.clone(), sent.clone(), sent])));
+    }
 }
 
 #[test]
