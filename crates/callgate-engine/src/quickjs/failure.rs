@@ -2,7 +2,7 @@
 
 use callgate_core::program::{FailureKind, Namespace, Position, ProgramFailure};
 use callgate_schema::nearest_name;
-use rquickjs::Value;
+use rquickjs::{Object, Value};
 
 use super::realm::Realm;
 use super::run::FILE;
@@ -10,6 +10,8 @@ use crate::strip::Lines;
 
 /// Frames of a stack that are shown.
 const FRAMES: usize = 16;
+/// A longer text is no name of what was called.
+const LONGEST_NAME: usize = 80;
 /// Causes of an error that are followed.
 const CAUSES: usize = 4;
 
@@ -25,37 +27,45 @@ impl Author<'_> {
     /// Names what was called at a place where nothing can be called.
     fn not_a_function(&self, at: Position) -> String {
         let (before, after) = self.lines.around(at);
-        let end = after
-            .find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$')
-            .unwrap_or(after.len());
-        let name = &after[..end];
-        if name.is_empty() {
+        let called = after.split('(').next().unwrap_or_default().trim_end_matches("?.").trim_end();
+        if called.is_empty() || called.len() > LONGEST_NAME {
             return "TypeError: what is called here is not a function".to_owned();
         }
-        let owner = before
-            .trim_end()
-            .strip_suffix('.')
-            .map(|before| before.trim_end_matches('?').trim_end());
-        let namespace = owner.and_then(|owner| {
-            self.namespaces.iter().find(|names| ends_with_word(owner, &names.global))
-        });
-        let Some(Namespace { global, members, .. }) =
-            namespace.filter(|names| !names.members.iter().any(|it| **it == *name))
-        else {
-            return format!("TypeError: {name} is not a function");
-        };
-        match nearest_name(name, members.iter().map(|member| &**member)) {
-            Some(near) => format!("TypeError: `{global}` has no `{name}`; did you mean `{near}`?"),
-            None => format!("TypeError: `{global}` has no `{name}`"),
+        for Namespace { global, members, .. } in self.namespaces {
+            let Some(name) = member_of(global, before, called) else { continue };
+            if members.iter().any(|member| **member == *name) {
+                continue;
+            }
+            return match nearest_name(name, members.iter().map(|member| &**member)) {
+                Some(near) => {
+                    format!("TypeError: `{global}` has no `{name}`; did you mean `{near}`?")
+                }
+                None => format!("TypeError: `{global}` has no `{name}`"),
+            };
         }
+        format!("TypeError: {called} is not a function")
     }
 }
 
+/// The member that a call names, if it names one of that object: `global.name` up to the name, or `global['name']`.
+fn member_of<'a>(global: &str, before: &str, called: &'a str) -> Option<&'a str> {
+    let owner =
+        before.trim_end().strip_suffix('.').map(|owner| owner.trim_end_matches('?').trim_end());
+    if owner.is_some_and(|owner| ends_with_word(owner, global)) {
+        return called.chars().all(is_word).then_some(called);
+    }
+    let key =
+        called.strip_prefix(global)?.trim_start().strip_prefix('[')?.strip_suffix(']')?.trim();
+    let quote = key.chars().next().filter(|quote| matches!(quote, '\'' | '"' | '`'))?;
+    key.strip_prefix(quote)?.strip_suffix(quote)
+}
+
 fn ends_with_word(text: &str, word: &str) -> bool {
-    let before = text.strip_suffix(word);
-    before.is_some_and(|before| {
-        !before.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '.'))
-    })
+    text.strip_suffix(word).is_some_and(|before| !before.ends_with(|c| is_word(c) || c == '.'))
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '$')
 }
 
 /// The failure of a program that threw.
@@ -125,17 +135,30 @@ fn described<'js>(
         _ => message += &hint(&message),
     }
     message += &frames;
+    message += &causes(realm, error);
+    (message, position)
+}
+
+/// What an error says about what led to it, each on a line of its own.
+fn causes<'js>(realm: &Realm<'js>, error: &Object<'js>) -> String {
+    let mut text = String::new();
+    let several = realm.data(error, "errors").filter(|errors| !errors.is_proxy());
+    if let Some(errors) = several.as_ref().and_then(Value::as_object) {
+        for at in 0..CAUSES {
+            let Some(error) = realm.data(errors, &at.to_string()) else { break };
+            text.push_str("\none of: ");
+            text.push_str(&realm.headline(&error));
+        }
+    }
     let mut cause = realm.data(error, "cause");
     for _ in 0..CAUSES {
         let Some(value) = cause.take() else { break };
-        message.push_str("\ncaused by: ");
-        message.push_str(&realm.headline(&value));
-        cause = value
-            .as_object()
-            .filter(|object| object.is_error())
-            .and_then(|error| realm.data(error, "cause"));
+        text.push_str("\ncaused by: ");
+        text.push_str(&realm.headline(&value));
+        let error = value.as_object().filter(|object| object.is_error());
+        cause = error.and_then(|error| realm.data(error, "cause"));
     }
-    (message, position)
+    text
 }
 
 /// The frames in the author's terms, each on a line of its own, and the place of the innermost one.

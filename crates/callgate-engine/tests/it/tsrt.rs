@@ -150,6 +150,15 @@ fn the_scope_holds_the_namespaces_the_error_classes_the_console_and_the_language
     fails("tools.echo = 1", FailureKind::Exception, "TypeError");
     fails("tools = {}", FailureKind::Exception, "TypeError");
     fails("tools.more = 1", FailureKind::Exception, "TypeError");
+    fails("await tools['ecko']({})", FailureKind::Exception, "`tools` has no `ecko`; did you");
+    fails("await tools?.ecko({})", FailureKind::Exception, "`tools` has no `ecko`; did you");
+    fails("const x = { tools }; x.tools.y()", FailureKind::Exception, "y is not a function");
+    fails("const list: any = [1]; list[0]()", FailureKind::Exception, "list[0] is not a function");
+    for call in ["tools['ecko']({})", "tools?.ecko({})", "tools.ecko?.x.y ?? tools.ecko({})"] {
+        fails(&format!("await {call}"), FailureKind::Exception, "`tools` has no `ecko`; did you");
+    }
+    fails("const x = { tools }; x.tools.y()", FailureKind::Exception, "y is not a function");
+    fails("const list: any = [1]; list[0]()", FailureKind::Exception, "list[0] is not a function");
     fails(
         "await tools.ecko({})",
         FailureKind::Exception,
@@ -303,6 +312,10 @@ fn an_uncaught_throw_is_an_exception_with_its_text() {
     assert_eq!(
         text("await tools.fail('denied: no')"),
         "ToolCallError: denied: no\n    at program.ts:1:13"
+    );
+    assert_eq!(
+        text("await Promise.any([tools.fail('one'), Promise.reject(2)])"),
+        "AggregateError\n    at program.ts:1:47\none of: ToolCallError: one\none of: 2"
     );
     assert_eq!(run("console.log('before'); throw 1").logs, ["before".into()]);
 }
