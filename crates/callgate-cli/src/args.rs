@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use callgate::Mode;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
+use crate::logging::LogLevel;
 use crate::look::Colors;
 
 /// A guarded tool runtime for AI agents.
@@ -65,6 +67,8 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Tools(ToolsCommand),
     Sdk(SdkArguments),
+    Serve(ServeArguments),
+    Check(CheckArguments),
     Log(LogArguments),
 }
 
@@ -188,6 +192,74 @@ pub(crate) struct SdkArguments {
 pub(crate) enum SdkLanguage {
     #[default]
     Typescript,
+}
+
+/// Be one MCP server in front of those that the configuration declares
+///
+/// Speaks the Model Context Protocol on standard input and output. Its client sees the tools of all declared servers,
+/// as functions to call or as programs to write, and every call is judged by the rules of the configuration and logged.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  callgate serve --config callgate.json
+  callgate serve --mode code
+
+In the configuration of an MCP client:
+  { \"mcpServers\": { \"callgate\": { \"command\": \"callgate\", \"args\": [\"serve\"] } } }
+
+Exit codes: 0 when the client is gone or after SIGTERM, 130 after Ctrl-C")]
+pub(crate) struct ServeArguments {
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// How the client sees the tools: as functions, as programs to write, or both
+    #[arg(long, value_name = "MODE", value_enum)]
+    pub(crate) mode: Option<ServeMode>,
+
+    /// Also serve tools that read the files of this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
+
+    /// How much of what goes on is said on standard error
+    #[arg(long, value_name = "LEVEL", value_enum, default_value_t)]
+    pub(crate) log_level: LogLevel,
+}
+
+/// How a client sees the tools.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum ServeMode {
+    Native,
+    Code,
+    Both,
+}
+
+impl From<ServeMode> for Mode {
+    fn from(mode: ServeMode) -> Self {
+        match mode {
+            ServeMode::Native => Self::Native,
+            ServeMode::Code => Self::Code,
+            ServeMode::Both => Self::Both,
+        }
+    }
+}
+
+/// Start every declared MCP server and say what is wrong with it, and how to mend it
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  callgate check
+  callgate check --json | jq -r '.[] | select(.ok | not) | .name'
+
+Exit codes: 0 when every server works, 1 when one does not, 2 when the configuration is wrong")]
+pub(crate) struct CheckArguments {
+    /// Print a JSON list: `name`, `ok`, `state`, `reason`, `remedy`, `tools`, `warnings` and more
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// The configuration file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// Show the log of a session: its calls, how they ended, and what rules said about them

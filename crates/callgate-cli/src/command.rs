@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
+mod check;
 mod log;
 mod run;
 mod sdk;
+mod serve;
 mod tools;
 
 use crate::args::Command;
@@ -20,6 +22,8 @@ pub(crate) fn run(
         Command::Run(arguments) => run::run(&arguments, terminal, environment),
         Command::Tools(command) => tools::run(&command, terminal, environment),
         Command::Sdk(arguments) => sdk::run(&arguments, terminal, environment),
+        Command::Serve(arguments) => serve::run(&arguments, terminal, environment),
+        Command::Check(arguments) => check::run(&arguments, terminal, environment),
         Command::Log(arguments) => log::run(&arguments, terminal, environment),
     }
 }

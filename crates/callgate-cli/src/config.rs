@@ -10,16 +10,19 @@
 //! What is wrong becomes a [`Problem`] at a place in the text. A problem in a value ends the reading: nothing runs under
 //! half a configuration. Unknown keys are problems too, but only reported, so that a file may serve several versions.
 
+mod expand;
 mod locate;
 mod policy;
 mod problem;
 mod root;
 mod section;
+mod servers;
 mod text;
 mod timeouts;
 mod tree;
 
-use callgate::{Mode, Str};
+use callgate::Mode;
+use callgate_mcp::{SdkDetail, ServerConfig};
 
 pub(crate) use locate::{Location, ignored, locate};
 pub(crate) use policy::{DenyRule, Policy};
@@ -29,6 +32,7 @@ use text::Text;
 pub(crate) use timeouts::Timeouts;
 use tree::Tree;
 
+use crate::environment::Environment;
 use crate::failure::Failure;
 
 /// What the configuration says. The default is what holds without one.
@@ -40,8 +44,17 @@ pub(crate) struct Config {
     pub(crate) max_parallel_sub_calls: Option<usize>,
     /// How models see the tools.
     pub(crate) mode: Option<Mode>,
-    /// The names of the declared MCP servers.
-    pub(crate) mcp_servers: Vec<Str>,
+    /// How much of the SDK a model is shown at once, and up to which size it is shown whole.
+    pub(crate) sdk: Sdk,
+    /// The declared MCP servers, in the order of the file.
+    pub(crate) servers: Vec<ServerConfig>,
+}
+
+/// How the SDK is shown to models that call `run_code`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sdk {
+    pub(crate) detail: Option<SdkDetail>,
+    pub(crate) inline_bytes: Option<usize>,
 }
 
 /// A configuration, and what its author should know about it.
@@ -52,11 +65,11 @@ pub(crate) struct Loaded {
 }
 
 /// Reads a configuration file.
-pub(crate) fn load(location: &Location) -> Result<Loaded, Failure> {
+pub(crate) fn load(location: &Location, environment: &Environment) -> Result<Loaded, Failure> {
     let text = Text::read(location)?;
     let refused = |problem: Problem| Failure::config(problem.in_text(&text));
     let tree = Tree::parse(&text).map_err(refused)?;
     let mut reader = Reader::new(&text, &tree);
-    let config = root::read(&mut reader).map_err(refused)?;
+    let config = root::read(&mut reader, environment).map_err(refused)?;
     Ok(Loaded { config, warnings: reader.into_warnings() })
 }

@@ -1,6 +1,7 @@
 //! The only place that reads the environment of the process.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// What the environment says about where things are.
@@ -10,6 +11,8 @@ pub(crate) struct Environment {
     pub(crate) config: Option<PathBuf>,
     /// Whether `$TERM` says that the terminal understands nothing but text.
     pub(crate) has_dumb_terminal: bool,
+    /// All of it, for what configurations and servers take from it.
+    pub(crate) variables: Vec<(OsString, OsString)>,
     config_home: Option<PathBuf>,
     state_home: Option<PathBuf>,
 }
@@ -21,9 +24,16 @@ impl Environment {
         Self {
             config: set("CALLGATE_CONFIG"),
             has_dumb_terminal: env::var_os("TERM").is_some_and(|term| term == "dumb"),
+            variables: env::vars_os().collect(),
             config_home: absolute("XDG_CONFIG_HOME").or_else(|| below_home(".config")),
             state_home: absolute("XDG_STATE_HOME").or_else(|| below_home(".local/state")),
         }
+    }
+
+    /// The value of a variable that is set to text.
+    pub(crate) fn variable(&self, name: &str) -> Option<&str> {
+        let found = self.variables.iter().find(|(known, _)| known == name)?;
+        found.1.to_str()
     }
 
     /// Where the configuration is if nobody names another.

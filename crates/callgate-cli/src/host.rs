@@ -1,5 +1,6 @@
 //! The tool runtime as the configuration wants it: tools, rules, engine.
 
+use std::path::Path;
 use std::time::Duration;
 
 use callgate::engine::TypeScript;
@@ -14,6 +15,7 @@ use crate::engine::{LastEnd, Watched};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::policy::DenyRules;
+use crate::servers::Servers;
 use crate::terminal::Terminal;
 
 /// Nobody reads more than this.
@@ -30,30 +32,29 @@ pub(crate) struct Host {
     pub(crate) last_end: LastEnd,
     pub(crate) isolation: Isolation,
     config: Config,
+    /// The declared MCP servers, if there are any.
+    servers: Option<Servers>,
 }
 
 impl Host {
-    /// Reads the configuration and builds the runtime. What is to be said about either is said on standard error.
+    /// Reads the configuration, builds the runtime and starts the declared servers. What is to be said about any of them
+    /// is said on standard error.
     pub(crate) fn open(
         arguments: &SetupArguments,
         timeout: Option<Duration>,
         environment: &Environment,
         terminal: Terminal,
     ) -> Result<Self, Failure> {
-        let config = read_config(arguments, environment, terminal)?;
-        let engine = Watched::new(engine(&config, timeout)?);
-        let (last_end, isolation) = (engine.last_end(), engine.isolation());
-        let mut builder = ToolRuntime::builder().mode(Mode::Both).engine(engine);
-        if let Some(limit) = config.max_parallel_sub_calls {
-            builder = builder.max_parallel_sub_calls(limit);
-        }
-        let runtime = builder.build().map_err(|error| defect(&error))?;
-        let root = arguments.root.as_deref().unwrap_or(std::path::Path::new("."));
-        let tools =
-            FileTools::below(root).map_err(|error| Failure::usage(format!("`--root`: {error}")))?;
-        tools.install(&runtime).map_err(|error| defect(&error))?;
-        runtime.install(&DenyRules::of(&config.policy)).map_err(|error| defect(&error))?;
-        let host = Self { runtime, last_end, isolation, config };
+        let config = read_config(arguments.config.as_deref(), environment, terminal)?;
+        let built = build(&config, Mode::Both, timeout)?;
+        let Built { runtime, last_end, isolation } = built;
+        let root = arguments.root.as_deref().unwrap_or(Path::new("."));
+        install_files(&runtime, root)?;
+        let servers = match &*config.servers {
+            [] => None,
+            declared => Some(Servers::start(&runtime, declared.to_vec(), environment, terminal)?),
+        };
+        let host = Self { runtime, last_end, isolation, config, servers };
         host.warn_of_idle_rules(terminal);
         Ok(host)
     }
@@ -63,9 +64,9 @@ impl Host {
         self.config.policy.deny.iter().find(|rule| rule.applies_to(tool))
     }
 
-    /// Rules that stop nothing are mostly misspelt. With MCP servers declared, their tools may be what is meant.
+    /// Rules that stop nothing are mostly misspelt. Where a server is missing, its tools may be what is meant.
     fn warn_of_idle_rules(&self, terminal: Terminal) {
-        if !self.config.mcp_servers.is_empty() {
+        if self.servers.as_ref().is_some_and(Servers::is_incomplete) {
             return;
         }
         let tools = tool_names(&self.runtime);
@@ -83,6 +84,39 @@ impl Host {
     }
 }
 
+/// A runtime without tools, within the rules and limits of a configuration.
+#[derive(Debug)]
+pub(crate) struct Built {
+    pub(crate) runtime: ToolRuntime,
+    last_end: LastEnd,
+    isolation: Isolation,
+}
+
+/// Builds the runtime that a configuration describes, for models that see its tools in this form.
+pub(crate) fn build(
+    config: &Config,
+    mode: Mode,
+    timeout: Option<Duration>,
+) -> Result<Built, Failure> {
+    let engine = Watched::new(engine(config, timeout)?);
+    let (last_end, isolation) = (engine.last_end(), engine.isolation());
+    let mut builder = ToolRuntime::builder().mode(mode).engine(engine);
+    if let Some(limit) = config.max_parallel_sub_calls {
+        builder = builder.max_parallel_sub_calls(limit);
+    }
+    let runtime = builder.build().map_err(|error| defect(&error))?;
+    runtime.install(&DenyRules::of(&config.policy)).map_err(|error| defect(&error))?;
+    Ok(Built { runtime, last_end, isolation })
+}
+
+/// Gives a runtime the tools that read the files of a directory.
+pub(crate) fn install_files(runtime: &ToolRuntime, root: &Path) -> Result<(), Failure> {
+    let tools =
+        FileTools::below(root).map_err(|error| Failure::usage(format!("`--root`: {error}")))?;
+    tools.install(runtime).map_err(|error| defect(&error))?;
+    Ok(())
+}
+
 /// The names of the tools that programs can call.
 fn tool_names(layer: &Layer) -> Vec<String> {
     let schemas = layer.schemas();
@@ -90,27 +124,22 @@ fn tool_names(layer: &Layer) -> Vec<String> {
     names.filter(|name| name != callgate::RUN_CODE).collect()
 }
 
-fn read_config(
-    arguments: &SetupArguments,
+/// Reads the configuration; what its author should know is said on standard error.
+pub(crate) fn read_config(
+    named: Option<&Path>,
     environment: &Environment,
     terminal: Terminal,
 ) -> Result<Config, Failure> {
-    let location = config::locate(arguments.config.as_deref(), environment)?;
+    let location = config::locate(named, environment)?;
     if let Some(ignored) = config::ignored(location.as_ref()) {
         terminal.note(&ignored);
     }
     let Loaded { config, warnings } = match &location {
-        Some(location) => config::load(location)?,
+        Some(location) => config::load(location, environment)?,
         None => Loaded::default(),
     };
     for warning in warnings {
         terminal.warning(&warning);
-    }
-    if !config.mcp_servers.is_empty() {
-        let servers: Vec<String> =
-            config.mcp_servers.iter().map(|name| format!("`{name}`")).collect();
-        terminal
-            .note(&format!("`mcpServers` ({}) is not used by this command", servers.join(", ")));
     }
     Ok(config)
 }

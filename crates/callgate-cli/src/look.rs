@@ -24,7 +24,7 @@ pub(crate) enum Colors {
 pub(crate) struct Look {
     /// Whether a person reads it as it comes: then long lines are cut and signs may be pretty.
     pub(crate) is_terminal: bool,
-    has_color: bool,
+    pub(crate) has_color: bool,
     /// How many columns there are, on a terminal.
     width: Option<usize>,
 }

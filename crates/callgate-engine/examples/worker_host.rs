@@ -73,9 +73,9 @@ fn attempts() -> String {
     attempt("read a file", fs::read("/etc/passwd").map(drop));
     attempt("read its memory", fs::read("/proc/self/maps").map(drop));
     attempt("look at a file", fs::metadata("/etc/passwd").map(drop));
-    attempt("write a file", fs::write("/tmp/callgate-was-here", "x"));
+    attempt("write a file", fs::write(std::env::temp_dir().join("callgate-was-here"), "x"));
     attempt("list a directory", fs::read_dir("/").map(drop));
-    attempt("change the directory", std::env::set_current_dir("/tmp"));
+    attempt("change the directory", std::env::set_current_dir(std::env::temp_dir()));
     attempt("connect", std::net::TcpStream::connect(("127.0.0.1", 9)).map(drop));
     attempt("listen", std::net::TcpListener::bind(("127.0.0.1", 0)).map(drop));
     attempt("send a datagram", std::net::UdpSocket::bind(("127.0.0.1", 0)).map(drop));

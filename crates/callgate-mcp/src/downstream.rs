@@ -1,6 +1,7 @@
 //! The side of a client: what it asks, and what it is told.
 
 mod list;
+mod log;
 mod lookup;
 mod passage;
 mod sdk;
@@ -10,13 +11,13 @@ pub(crate) mod stream;
 use std::collections::HashMap;
 use std::fmt;
 use std::future::pending;
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use callgate::{
-    CallInput, CallResult, Cause, Error, Json, Language, Mode, Object, Recorder, Scope, Signal,
-    Str, json,
+    CallInput, CallResult, Cause, Json, Language, Mode, Object, Recorder, Scope, Signal, Str, json,
 };
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Notify, mpsc, watch};
@@ -81,10 +82,13 @@ impl Session {
         frames: mpsc::UnboundedReceiver<Frame>,
         lines: mpsc::UnboundedSender<String>,
         stop: &Signal,
-    ) -> Result<Ended, Error> {
+    ) -> io::Result<Ended> {
         let scope = gateway.runtime.scope();
         let recorder = match &gateway.options.log {
-            Some(log) => Some(Recorder::new(scope.clone(), log()?)?),
+            Some(log) => {
+                let recorder = log::start(&gateway, &scope, log()?);
+                Some(recorder.map_err(io::Error::other)?)
+            }
             None => None,
         };
         let session = Arc::new(Self {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callgate::session::Session as Log;
-use callgate::{Error, Signal, ToolRuntime};
+use callgate::{Signal, ToolRuntime};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
@@ -15,7 +15,7 @@ use crate::downstream::{self, Ended, Session};
 use crate::upstream::{McpServers, ServerStatus};
 
 /// Makes the log of a client's session.
-pub type LogFn = dyn Fn() -> Result<Log, Error> + Send + Sync;
+pub type LogFn = dyn Fn() -> io::Result<Log> + Send + Sync;
 
 /// How a gateway presents itself.
 #[derive(Clone)]
@@ -124,7 +124,7 @@ impl Gateway {
         reader: impl AsyncRead + Unpin + Send,
         writer: impl AsyncWrite + Unpin + Send,
         stop: &Signal,
-    ) -> Result<Ended, Error> {
+    ) -> io::Result<Ended> {
         downstream::stream::serve(self, reader, writer, stop).await
     }
 
@@ -148,6 +148,6 @@ impl Gateway {
         let ended = Session::serve(self.clone(), frames, lines, &stop).await;
         writer.flushed().await;
         self.servers.shutdown().await;
-        ended.map_err(io::Error::other)
+        ended
     }
 }

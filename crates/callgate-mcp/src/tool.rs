@@ -117,6 +117,11 @@ impl McpTool {
         ToolError::invalid_arguments(format!("invalid arguments for `{}`: {violations}", self.name))
     }
 
+    /// Whether its public name is another than that of the server and its own, joined.
+    pub(crate) fn is_renamed(&self) -> bool {
+        *self.name != *format!("{}__{}", self.server, self.raw_name)
+    }
+
     /// Whether the server says that it runs only as a task, which is not supported.
     pub(crate) fn demands_task(&self) -> bool {
         let support =

@@ -14,7 +14,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use callgate::{Json, Layer, Object, Str};
+use callgate::{Error, Json, Layer, Object, Str, ToolRuntime};
 use futures_util::future::join_all;
 use tokio::sync::broadcast;
 use tokio::time::timeout;
@@ -177,6 +177,40 @@ impl McpServers {
     /// How each server is, in the order they were declared.
     pub fn status(&self) -> Vec<ServerStatus> {
         self.servers.iter().map(|server| server.status()).collect()
+    }
+
+    /// Starts servers just to see how they are, and ends them again. A server that has not
+    /// answered after this time is reported as starting.
+    ///
+    /// ```
+    /// use callgate_mcp::{ClientOptions, McpServers, ServerConfig, Stdio};
+    /// use std::time::Duration;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), callgate::Error> {
+    /// let missing = ServerConfig::stdio("files", Stdio::new("/no/such/server"));
+    /// let found = McpServers::check(vec![missing], ClientOptions::default(), Duration::from_secs(3)).await?;
+    /// assert!(!found[0].is_fine());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If no runtime can be built to start them in.
+    ///
+    /// # Cancellation
+    ///
+    /// If the future is dropped, the servers are ended, but nobody waits for it.
+    pub async fn check(
+        servers: Vec<ServerConfig>,
+        options: ClientOptions,
+        at_most: Duration,
+    ) -> Result<Vec<ServerStatus>, Error> {
+        let runtime = ToolRuntime::builder().build()?;
+        let servers = Self::connect(&runtime, servers, options);
+        servers.settled(at_most).await;
+        let found = servers.status();
+        servers.shutdown().await;
+        Ok(found)
     }
 
     /// Reads the tools of a server again, as if it had said that they changed.

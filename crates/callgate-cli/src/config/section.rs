@@ -67,6 +67,16 @@ impl<'t> Reader<'t> {
         Ok(Section { path: setting.path.clone(), members })
     }
 
+    /// A problem on one line, with its place.
+    pub(super) fn describe(&self, problem: &Problem) -> String {
+        problem.on_one_line(self.text)
+    }
+
+    /// Makes a problem one that its author should know about, and no more.
+    pub(super) fn report(&mut self, problem: Problem) {
+        self.warnings.push(problem);
+    }
+
     /// The warnings in the order of the file, each on one line; of very many the first ones.
     pub(super) fn into_warnings(mut self) -> Vec<String> {
         self.warnings.sort_by_key(Problem::start);
@@ -158,10 +168,25 @@ impl<'t> Setting<'t> {
         Ok(items.enumerate().map(item).collect())
     }
 
-    /// The names in a map whose names are the author's own.
-    pub(super) fn names(&self) -> Result<Vec<Str>, Problem> {
+    /// The members of a map whose names are the author's own.
+    pub(super) fn entries(&self) -> Result<Vec<(&'t Str, Setting<'t>)>, Problem> {
         let members = self.node.members().ok_or_else(|| self.must_be("an object"))?;
-        Ok(members.map(|member| member.name.clone()).collect())
+        let entry = |member: Member<'t>| {
+            let path = self.child(member.name);
+            (member.name, Setting { path, node: member.value })
+        };
+        Ok(members.map(entry).collect())
+    }
+
+    /// The way to the value.
+    pub(super) fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// True or false.
+    pub(super) fn flag(&self) -> Result<bool, Problem> {
+        let flag = self.node.scalar().and_then(Json::as_bool);
+        flag.ok_or_else(|| self.must_be("true or false"))
     }
 
     /// A whole number of at least one.

@@ -5,7 +5,7 @@ use crate::sandbox::{Sandbox, assert_shown};
 #[test]
 fn every_command_explains_itself() {
     let sandbox = Sandbox::new();
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 11] = [
         &["--help"],
         &["-h"],
         &["run", "--help"],
@@ -14,6 +14,8 @@ fn every_command_explains_itself() {
         &["tools", "describe", "--help"],
         &["tools", "call", "--help"],
         &["sdk", "--help"],
+        &["serve", "--help"],
+        &["check", "--help"],
         &["log", "--help"],
     ];
     for command in commands {

@@ -12,4 +12,5 @@ mod output;
 mod policy;
 mod run;
 mod sandbox;
+mod servers;
 mod tools;

@@ -1,10 +1,11 @@
 //! A client at the other end of any pair of streams.
 
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use callgate::{Cause, Error, Signal};
+use callgate::{Cause, Signal};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -30,7 +31,7 @@ pub(crate) async fn serve(
     reader: impl AsyncRead + Unpin + Send,
     writer: impl AsyncWrite + Unpin + Send,
     stop: &Signal,
-) -> Result<Ended, Error> {
+) -> io::Result<Ended> {
     let (frames, inbox) = mpsc::unbounded_channel();
     let (outbox, mut lines) = mpsc::unbounded_channel();
     let stop = stop.child();

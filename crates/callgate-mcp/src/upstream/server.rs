@@ -55,10 +55,18 @@ enum Phase {
     Incomplete(Str),
     Down {
         reason: Str,
+        remedy: Option<Str>,
         retry_at: Instant,
     },
     Unusable(Str),
     Stopped,
+}
+
+/// Why a server does not run, and what can be done about it.
+#[derive(Clone, Debug)]
+pub(super) struct Failure {
+    pub(super) reason: Str,
+    pub(super) remedy: Option<Str>,
 }
 
 /// The other side of an open connection.
@@ -132,8 +140,9 @@ impl Server {
         let _listeners = self.shared.events.send(event).unwrap_or_default();
     }
 
-    pub(super) fn down(&self, reason: Str, retry_at: Instant) {
-        self.lock().phase = Phase::Down { reason, retry_at };
+    pub(super) fn down(&self, failure: Failure, retry_at: Instant) {
+        let Failure { reason, remedy } = failure;
+        self.lock().phase = Phase::Down { reason, remedy, retry_at };
         self.settle();
     }
 
@@ -168,7 +177,14 @@ impl Server {
         ServerStatus {
             name: self.config.name.clone(),
             state: state.phase.describe(),
+            remedy: state.phase.remedy(),
             tools: state.tools.len(),
+            renamed: state
+                .tools
+                .values()
+                .filter(|(tool, _)| tool.is_renamed())
+                .map(|(tool, _)| (tool.raw_name.clone(), tool.name.clone()))
+                .collect(),
             product: hello.and_then(product),
             protocol: state.link.as_ref().map(|link| link.protocol.clone()),
             pid: state.pid,
@@ -186,7 +202,7 @@ impl Server {
         let name = &self.config.name;
         match (&state.link, &state.phase) {
             (Some(link), _) => Ok(link.clone()),
-            (None, Phase::Down { reason, retry_at }) => {
+            (None, Phase::Down { reason, retry_at, .. }) => {
                 let seconds =
                     retry_at.saturating_duration_since(Instant::now()).as_secs_f64().ceil();
                 Err(format!(
@@ -487,12 +503,26 @@ impl Phase {
             Self::Starting => ServerState::Starting,
             Self::Ready => ServerState::Ready,
             Self::Incomplete(reason) => ServerState::Incomplete { reason },
-            Self::Down { reason, retry_at } => {
+            Self::Down { reason, retry_at, .. } => {
                 let retry_in = retry_at.saturating_duration_since(Instant::now());
                 ServerState::Down { reason, retry_in }
             }
             Self::Unusable(reason) => ServerState::Unusable { reason },
             Self::Stopped => ServerState::Stopped,
+        }
+    }
+}
+
+impl Phase {
+    fn remedy(&self) -> Option<Str> {
+        match self {
+            Self::Down { remedy, .. } => remedy.clone(),
+            Self::Incomplete(_) => {
+                let remedy =
+                    "it is asked again by itself; if that does not help, update the server";
+                Some(remedy.into())
+            }
+            _ => None,
         }
     }
 }

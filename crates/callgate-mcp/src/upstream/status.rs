@@ -12,8 +12,13 @@ pub struct ServerStatus {
     pub name: Str,
     /// What it is doing.
     pub state: ServerState,
+    /// What can be done about it, if something is wrong.
+    pub remedy: Option<Str>,
     /// How many tools it has.
     pub tools: usize,
+    /// The tools whose public names are not the server's and their own, because model APIs would
+    /// refuse those: what the server calls each, and what everybody else does.
+    pub renamed: Vec<(Str, Str)>,
     /// What it calls itself, with its version.
     pub product: Option<Str>,
     /// The version of the protocol that is spoken with it.
@@ -30,6 +35,13 @@ pub struct ServerStatus {
     pub warnings: Vec<String>,
     /// The last lines of its standard error, oldest first.
     pub last_words: Vec<String>,
+}
+
+impl ServerStatus {
+    /// Whether everything about it works.
+    pub fn is_fine(&self) -> bool {
+        self.state == ServerState::Ready
+    }
 }
 
 /// What a server is doing.

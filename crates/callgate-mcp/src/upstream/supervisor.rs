@@ -14,7 +14,7 @@ use super::ServerEvent;
 use super::backoff::Backoff;
 use super::listing::{Listing, read_all};
 use super::process::{Process, describe_exit, log_stderr};
-use super::server::{Link, Server};
+use super::server::{Failure, Link, Server};
 use crate::config::{Stdio, Transport};
 use crate::connection::{Connection, Outgoing, RequestError, read_frames, write_lines};
 use crate::framing::Frame;
@@ -45,13 +45,14 @@ async fn restart(server: &Arc<Server>, process: &Stdio, stop: &CancellationToken
     while !stop.is_cancelled() {
         server.starting();
         let start = Instant::now();
-        let reason = run(server, process, stop).await;
+        let failure = run(server, process, stop).await;
         if stop.is_cancelled() {
             return;
         }
         let delay = backoff.after(start.elapsed());
+        let reason = &failure.reason;
         tracing::warn!(server = %server.config.name, %reason, ?delay, "server is down");
-        server.down(reason, Instant::now() + delay);
+        server.down(failure, Instant::now() + delay);
         tokio::select! {
             () = sleep(delay) => {}
             () = stop.cancelled() => return,
@@ -60,12 +61,13 @@ async fn restart(server: &Arc<Server>, process: &Stdio, stop: &CancellationToken
 }
 
 /// One life of a server; answers why it ended.
-async fn run(server: &Arc<Server>, config: &Stdio, stop: &CancellationToken) -> Str {
+async fn run(server: &Arc<Server>, config: &Stdio, stop: &CancellationToken) -> Failure {
     let (name, options) = (&server.config.name, &server.shared.options);
     let started = Process::start(config, &options.environment, &server.shared.watchdog);
     let (mut process, pipes) = match started {
         Ok(started) => started,
-        Err(reason) => return reason.into(),
+        // The reason says what to do.
+        Err(reason) => return Failure { reason: reason.into(), remedy: None },
     };
     server.started(process.id());
     let stderr = log_stderr(name.clone(), pipes.stderr, server.last_words.clone());
@@ -80,31 +82,52 @@ async fn run(server: &Arc<Server>, config: &Stdio, stop: &CancellationToken) -> 
         let working = work(server, &connection);
         tokio::select! {
             () = stop.cancelled() => End::Stopped,
-            reason = working => End::GivenUp(reason),
+            given_up = working => given_up,
             _ended = reading => End::Closed("it closed its output"),
             _ended = writing => End::Closed("it closed its input"),
         }
     };
     server.unlinked();
-    let reason = match end {
-        End::Stopped => "it was shut down".to_owned(),
-        End::GivenUp(reason) => reason,
+    let (reason, remedy) = match end {
+        End::Stopped => ("it was shut down".to_owned(), None),
+        End::Silent(reason) => (reason, Some(remedy_for_silence(config))),
+        End::GivenUp(reason) => (reason, Some("update the server".to_owned())),
         End::Closed(reason) => match process.last_breath().await {
-            Some(status) => describe_exit(status),
-            None => reason.to_owned(),
+            Some(status) => (describe_exit(status), Some(remedy_for_exit(config))),
+            None => (reason.to_owned(), Some(remedy_for_exit(config))),
         },
     };
     let reason: Str = with_last_words(reason, server).into();
     connection.close(&reason);
     process.stop().await;
     drop(stderr);
-    reason
+    Failure { reason, remedy: remedy.map(Str::from) }
+}
+
+fn remedy_for_silence(config: &Stdio) -> String {
+    format!(
+        "run `{}` in a terminal: a server that expects something else than JSON-RPC on its input never answers; if it \
+         only needs longer, raise its start timeout",
+        command_line(config)
+    )
+}
+
+fn remedy_for_exit(config: &Stdio) -> String {
+    format!("run `{}` in a terminal to see what it complains about", command_line(config))
+}
+
+fn command_line(config: &Stdio) -> String {
+    let words = std::iter::once(&config.command).chain(&config.args);
+    let words: Vec<String> = words.map(|word| word.display().to_string()).collect();
+    words.join(" ")
 }
 
 /// What ended the life of a server.
 enum End {
     /// It was ended on purpose.
     Stopped,
+    /// It did not answer.
+    Silent(String),
     /// It behaved so that it is of no use.
     GivenUp(String),
     /// One of its pipes closed, most likely because it died.
@@ -169,10 +192,10 @@ fn log_message(server: &Server, params: &Json) {
 }
 
 /// Greets the server, reads its tools, and reads them again whenever they may have changed.
-async fn work(server: &Arc<Server>, connection: &Connection) -> String {
+async fn work(server: &Arc<Server>, connection: &Connection) -> End {
     match greet(server, connection).await {
         Ok(link) => server.linked(link),
-        Err(reason) => return reason,
+        Err(end) => return end,
     }
     server.apply_log_level().await;
     let mut retries = Backoff::default();
@@ -180,7 +203,7 @@ async fn work(server: &Arc<Server>, connection: &Connection) -> String {
         let start = Instant::now();
         let is_complete = match read_tools(server, connection).await {
             Ok(is_complete) => is_complete,
-            Err(reason) => return reason,
+            Err(reason) => return End::GivenUp(reason),
         };
         let retry = async {
             if is_complete {
@@ -214,17 +237,22 @@ async fn calm(server: &Server, last_reading: Instant) {
     sleep_until(next).await;
 }
 
-async fn greet(server: &Arc<Server>, connection: &Connection) -> Result<Link, String> {
+async fn greet(server: &Arc<Server>, connection: &Connection) -> Result<Link, End> {
     let greeting =
         Outgoing::new("initialize", protocol::hello()).within(server.config.timeouts.start);
-    let hello = connection.request(greeting).await;
-    let hello = hello.map_err(|error| format!("the handshake failed: {error}"))?;
+    let hello = connection.request(greeting).await.map_err(|error| {
+        let reason = format!("the handshake failed: {error}");
+        match error {
+            RequestError::TookTooLong(_) => End::Silent(reason),
+            _ => End::GivenUp(reason),
+        }
+    })?;
     let protocol = hello.get("protocolVersion").and_then(Json::to_str).unwrap_or_default();
     if !protocol::is_known(&protocol) {
-        return Err(format!(
+        return Err(End::GivenUp(format!(
             "it speaks version `{protocol}` of the protocol; known are {}",
             protocol::VERSIONS.join(", ")
-        ));
+        )));
     }
     connection.send(Message::notification("notifications/initialized", Json::Null)).await;
     Ok(Link { connection: connection.clone(), protocol, hello })

@@ -177,3 +177,35 @@ async fn a_tool_that_takes_no_object_is_skipped_and_the_others_stay() {
     );
     assert_eq!(host.call("s__fine", json!({})).await.text(), "{}");
 }
+
+#[tokio::test]
+async fn a_schema_that_is_an_object_only_by_its_branches_is_listed_as_one_and_enforced_whole() {
+    let branch = |name: &str| json!({ "type": "object", "required": [name] });
+    let schemas = json!([
+        { "name": "branches", "inputSchema": { "title": "T", "anyOf": [branch("a"), branch("b")] } },
+        { "name": "nullable", "inputSchema": { "type": ["null", "object"], "properties": { "a": { "type": "integer" } } } },
+        { "name": "verbatim", "inputSchema": { "type": "object", "anyOf": [branch("a"), branch("b")], "x-own": 1.0 } },
+        { "name": "none" },
+    ]);
+    let fake = Fake::with_tools(schemas.clone(), json!({}));
+    let gateway = gateway(Mode::Native, vec![fake.server("s")]).await;
+    let mut client = Client::greeted(&gateway).await;
+    let listed = client.tools().await;
+    let schema = |name: &str| {
+        let tool = listed.iter().find(|tool| tool["name"] == json!(format!("s__{name}"))).unwrap();
+        tool["inputSchema"].to_string()
+    };
+    assert_eq!(schema("branches"), r#"{"type":"object","title":"T"}"#);
+    assert_eq!(schema("nullable"), r#"{"type":"object","properties":{"a":{"type":"integer"}}}"#);
+    assert_eq!(schema("verbatim"), schemas[2]["inputSchema"].to_string());
+    assert_eq!(schema("none"), r#"{"type":"object"}"#);
+    for name in ["branches", "verbatim"] {
+        let refused = client.call(&format!("s__{name}"), json!({ "c": 1 })).await;
+        let text = refused["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("fits none of the 2 alternatives"), "{text}");
+        assert_eq!(
+            client.call(&format!("s__{name}"), json!({ "b": 1 })).await.get("isError"),
+            None
+        );
+    }
+}

@@ -13,7 +13,11 @@ mod lifetime;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
+mod log;
+#[cfg(test)]
 mod passage;
+#[cfg(test)]
+mod real;
 #[cfg(test)]
 mod results;
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Results: blocks untouched, values useful, declared schemas kept or reported.
 
 use callgate::testing::{ScriptedEngine, ScriptedTools};
-use callgate::{Content, FailureClass, Json, Mode, PostDecision, codes, json};
+use callgate::{
+    Content, FailureClass, Json, Mode, Output, ParamSpec, PostDecision, Source, ToolContext,
+    ToolDefinition, UserMessage, ValueSpec, codes, json, render,
+};
 use callgate_mcp::{GatewayOptions, ResultForm, ServerConfig, Validation};
 
 use crate::support::{Client, Fake, Host, gateway, gateway_with, options, text, tool};
@@ -325,7 +328,7 @@ async fn what_a_hook_puts_in_place_is_all_that_clients_get() {
 }
 
 #[tokio::test]
-async fn images_of_sub_calls_and_the_mark_of_a_conclusion_reach_the_client() {
+async fn images_of_sub_calls_contexts_and_the_mark_of_a_conclusion_reach_the_client() {
     let image = json!({ "type": "image", "data": "aGk=", "mimeType": "image/png" });
     let fake = Fake::with_tools(
         json!([tool("draw")]),
@@ -333,12 +336,31 @@ async fn images_of_sub_calls_and_the_mark_of_a_conclusion_reach_the_client() {
     );
     let engine = ScriptedEngine::new().program("draws", async |tools: ScriptedTools| {
         tools.call("s__draw", json!({})).await?;
+        tools.call("done", json!({})).await?;
         Ok(Some(json!("drawn")))
     });
-    let gateway =
-        gateway_with(Mode::Code, engine, vec![fake.server("s")], GatewayOptions::default()).await;
-    gateway.runtime().on_execute(|_, mut next| async move { next.run().await });
+    let servers = vec![fake.server("s")];
+    let gateway = gateway_with(Mode::Both, engine, servers, GatewayOptions::default()).await;
+    let done = ToolDefinition::new(
+        "done",
+        "Ends the turn.",
+        ParamSpec::new(),
+        Output::new(ValueSpec::string(), render::json),
+        |_, context: ToolContext| async move {
+            context
+                .defer_context(UserMessage::new(Source::plugin("test"), [Content::text("a note")]));
+            context.conclude_turn();
+            Ok(json!("done"))
+        },
+    );
+    gateway.runtime().register(done).unwrap();
     let mut client = Client::greeted(&gateway).await;
+    let note = json!({ "type": "text", "text": "a note" });
+    let meta = json!({ "callgate/concludesTurn": true });
+    let direct = client.call("done", json!({})).await;
+    let own = json!({ "type": "text", "text": "done" });
+    assert_eq!(direct, json!({ "content": [own, note.clone()], "_meta": meta.clone() }));
     let answer = client.call("run_code", json!({ "code": "draws", "description": "Draws" })).await;
-    assert_eq!(answer, json!({ "content": [{ "type": "text", "text": "drawn" }, image] }));
+    let own = json!({ "type": "text", "text": "drawn" });
+    assert_eq!(answer, json!({ "content": [own, image, note], "_meta": meta }));
 }

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use callgate::{FailureClass, Json, Mode, json};
-use callgate_mcp::{Gateway, GatewayOptions, ServerConfig, ServerState, Stdio};
+use callgate_mcp::{Gateway, GatewayOptions, McpServers, ServerConfig, ServerState, Stdio};
 use tokio::time::{Instant, sleep};
 
-use crate::support::{Client, Fake, Host, eventually, gateway, is_ready, options, text, tool};
+use crate::support::{
+    Client, Fake, Host, PATIENCE, eventually, gateway, is_ready, options, text, tool,
+};
 
 fn healthy() -> Fake {
     Fake::with_tools(json!([tool("echo")]), json!({}))
@@ -111,6 +113,40 @@ async fn last_words_on_standard_error_are_part_of_the_reason() {
         "it exited with status 5 (its last line on standard error: missing API key)"
     );
     assert_eq!(status.last_words, ["missing API key"]);
+}
+
+#[tokio::test]
+async fn a_check_says_what_is_wrong_with_each_server_and_how_to_mend_it() {
+    let (fine, silent, dying) = (
+        Fake::with_tools(json!([tool("get.status")]), json!({})),
+        Fake::new(&json!({ "initialize": "never" })),
+        Fake::new(&json!({ "initialize": "exit" })),
+    );
+    let mut quiet = silent.server("silent");
+    quiet.timeouts.start = Duration::from_millis(300);
+    let servers = vec![fine.server("fine"), quiet, dying.server("dying")];
+    let found = McpServers::check(servers, options(), PATIENCE).await.unwrap();
+    assert!(found[0].is_fine() && !found[1].is_fine() && !found[2].is_fine());
+    assert_eq!(
+        (found[0].product.as_deref(), found[0].protocol.as_deref()),
+        (Some("fake 1"), Some("2025-06-18"))
+    );
+    assert_eq!(
+        found[0].renamed,
+        [("get.status".into(), callgate::schema::public_name("fine", "get.status").into())]
+    );
+    assert_eq!(reason(&found[1].state), "the handshake failed: no answer within 300ms");
+    let remedy = found[1].remedy.as_deref().unwrap();
+    assert!(remedy.ends_with("if it only needs longer, raise its start timeout"), "{remedy}");
+    assert_eq!(reason(&found[2].state), "it exited with status 5");
+    let remedy = found[2].remedy.as_deref().unwrap();
+    assert!(
+        remedy.starts_with("run `")
+            && remedy.ends_with("` in a terminal to see what it complains about"),
+        "{remedy}"
+    );
+    eventually("none of them runs", || [&fine, &silent].iter().all(|fake| !fake.is_running()))
+        .await;
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use callgate_mcp::{
     Stdio,
 };
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::time::{Instant, sleep, timeout};
 
 /// No test waits longer for anything.
@@ -80,6 +80,13 @@ impl Fake {
 
     pub(crate) fn server(&self, name: &str) -> ServerConfig {
         ServerConfig::stdio(name, self.stdio())
+    }
+
+    /// Whether a process of it is there.
+    pub(crate) fn is_running(&self) -> bool {
+        let script = self.script().to_string_lossy().into_owned();
+        let list = Command::new("ps").args(["-A", "-o", "args"]).output().expect("ps runs");
+        String::from_utf8_lossy(&list.stdout).contains(&script)
     }
 
     /// Every message it received, in order.
@@ -170,8 +177,8 @@ pub(crate) fn is_ready(status: &ServerStatus) -> bool {
 
 /// A client that speaks JSON lines with a gateway, and keeps everything it is told.
 pub(crate) struct Client {
-    reader: tokio::io::Lines<BufReader<tokio::io::ReadHalf<DuplexStream>>>,
-    writer: tokio::io::WriteHalf<DuplexStream>,
+    reader: tokio::io::Lines<BufReader<Box<dyn AsyncRead + Send + Unpin>>>,
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
     next: u64,
     /// Notifications in the order they came.
     pub(crate) told: Vec<Json>,
@@ -190,15 +197,38 @@ impl Client {
             gateway.serve(reader, writer, &stopping).await.unwrap();
         });
         let (reader, writer) = tokio::io::split(ours);
-        Self {
-            reader: BufReader::new(reader).lines(),
-            writer,
-            next: 0,
-            told: Vec::new(),
-            answers: BTreeMap::new(),
-            stop,
-            serving,
-        }
+        Self::new(Box::new(reader), Box::new(writer), stop, serving)
+    }
+
+    fn new(
+        reader: Box<dyn AsyncRead + Send + Unpin>,
+        writer: Box<dyn AsyncWrite + Send + Unpin>,
+        stop: Signal,
+        serving: tokio::task::JoinHandle<()>,
+    ) -> Self {
+        let reader = BufReader::new(reader).lines();
+        let (told, answers) = (Vec::new(), BTreeMap::new());
+        Self { reader, writer, next: 0, told, answers, stop, serving }
+    }
+
+    /// A client of a server itself.
+    pub(crate) fn of_process(command: &Path) -> Self {
+        let variables = std::env::vars_os().filter(|(name, _)| callgate_mcp::is_inherited(name));
+        let mut child = tokio::process::Command::new(command)
+            .env_clear()
+            .envs(variables)
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the server starts");
+        let (writer, reader) = (child.stdin.take(), child.stdout.take());
+        let living = tokio::runtime::Handle::current().spawn(async move {
+            child.wait().await.expect("the server is waited for");
+        });
+        let reader = Box::new(reader.expect("its output"));
+        Self::new(reader, Box::new(writer.expect("its input")), Signal::new(), living)
     }
 
     pub(crate) async fn greeted(gateway: &Arc<Gateway>) -> Self {

@@ -1,0 +1,313 @@
+//! Declared MCP servers: `serve` in front of them, `check`, and the commands that call their tools.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
+
+use callgate::{Json, json};
+
+use crate::sandbox::{Sandbox, assert_shown};
+
+/// A server in the shell that any machine has: two tools, of which `shout` fails.
+const SERVER: &str = r#"
+while read -r line; do
+  id=${line#*\"id\":}; id=${id%%,*}
+  case $line in
+    *'"initialize"'*) answer='"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}' ;;
+    *'"tools/list"'*) answer='"result":{"tools":[{"name":"env.get","description":"Gives a variable.","inputSchema":{"type":"object"}},{"name":"shout","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}]}' ;;
+    *'"env.get"'*) answer='"result":{"content":[{"type":"text","text":"'$GREETING'/'$1'"}]}' ;;
+    *'"shout"'*) answer='"result":{"content":[{"type":"text","text":"too quiet"}],"isError":true}' ;;
+    *) continue ;;
+  esac
+  echo "noise before an answer"
+  echo "{\"jsonrpc\":\"2.0\",\"id\":$id,$answer}"
+done
+"#;
+
+/// A project whose configuration declares the server, beside others that cannot be used.
+fn project(own: &str) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("server.sh", SERVER);
+    let server = r#"{ "command": "/bin/sh", "args": ["server.sh", "${ARG:-first}"], "env": { "GREETING": "${env:WORD:-hello}" } }"#;
+    sandbox.write(
+        "c.json",
+        &format!(
+            r#"{{
+  "mcpServers": {{
+    "shell": {server},
+    "gone": {{ "command": "./no-such-program" }},
+    "unset": {{ "command": "/bin/true", "env": {{ "KEY": "${{TOKEN}}" }} }},
+    "remote": {{ "type": "http", "url": "https://example.com/mcp" }},
+    "odd": {{ "command": ["/bin/true"] }},
+    "off": {{ "command": "/bin/true", "disabled": true }},
+  }},
+  "callgate": {{ {own} }},
+}}"#
+        ),
+    );
+    sandbox
+}
+
+/// The public name of `env.get`.
+fn env_get() -> String {
+    callgate::schema::public_name("shell", "env.get")
+}
+
+#[test]
+fn a_check_starts_every_server_and_says_how_to_mend_what_is_wrong() {
+    let sandbox = project("");
+    let ended = sandbox.callgate(["check", "--config", "c.json"]);
+    assert_shown!(ended.shown());
+    let ended = sandbox.callgate(["check", "--config", "c.json", "--json"]);
+    assert_eq!(ended.code, Some(1));
+    let found = Json::parse(&ended.stdout).unwrap();
+    let states: Vec<Json> = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|server| {
+            json!([server["name"].clone(), server["ok"].clone(), server["state"].clone()])
+        })
+        .collect();
+    let state = |name: &str, ok: bool, state: &str| json!([name, ok, state]);
+    assert_eq!(
+        states,
+        [
+            state("shell", true, "ready"),
+            state("gone", false, "down"),
+            state("unset", false, "unusable"),
+            state("remote", false, "unusable"),
+            state("odd", false, "unusable"),
+        ]
+    );
+    assert_eq!(found[0]["renamed"], json!({ "env.get": env_get() }));
+}
+
+#[test]
+fn a_check_of_working_servers_succeeds() {
+    let sandbox = Sandbox::new();
+    sandbox.write("server.sh", SERVER);
+    sandbox.write(
+        "c.json",
+        r#"{ "mcpServers": { "shell": { "command": "/bin/sh", "args": ["server.sh"] } } }"#,
+    );
+    assert_eq!(sandbox.callgate(["check", "--config", "c.json"]).code, Some(0));
+    assert_shown!(sandbox.callgate(["check"]).shown());
+}
+
+#[test]
+fn programs_and_calls_use_servers_and_files_together() {
+    let sandbox = project("");
+    let program = format!(
+        "const [said, text] = await Promise.all([tools[{:?}]({{}}), tools.read({{ path: \"readme.md\" }})]);
+         let failure; try {{ await tools.shell__shout({{ text: \"a\" }}) }} catch (error) {{ failure = [error.toolName, error.message] }}
+         return [said, text.content ?? text, failure]",
+        env_get()
+    );
+    let report = sandbox.run_json(&["--config", "c.json"], &program);
+    let result = &report["result"];
+    assert_eq!(result[0], json!("hello/first"), "{report}");
+    assert!(result[1].to_string().contains("TODO: more"), "{report}");
+    assert_eq!(result[2], json!(["shell__shout", "failed: too quiet"]));
+    let called = sandbox.callgate(["tools", "call", "-q", "--config", "c.json", &env_get()]);
+    assert_eq!((called.code, &*called.stdout), (Some(0), "hello/first\n"));
+    let wrong = sandbox.callgate([
+        "tools",
+        "call",
+        "-q",
+        "--config",
+        "c.json",
+        "shell__shout",
+        "{\"txt\":1}",
+    ]);
+    assert_eq!(wrong.code, Some(1));
+    assert!(wrong.stderr.contains("text: missing"), "{}", wrong.stderr);
+    let listed = sandbox.callgate(["tools", "list", "-q", "--config", "c.json"]);
+    assert!(
+        listed.stdout.contains("shell__shout") && listed.stdout.contains("grep"),
+        "{}",
+        listed.stdout
+    );
+    let sdk = sandbox.callgate(["sdk", "-q", "--config", "c.json"]);
+    assert!(sdk.stdout.contains("shell__shout: {\n    text: string;"), "{}", sdk.stdout);
+}
+
+#[test]
+fn variables_come_from_the_environment_and_reach_only_who_declares_them() {
+    let sandbox = project("");
+    let mut command = sandbox.command();
+    command.args(["tools", "call", "-q", "--config", "c.json", &env_get()]);
+    command.env("WORD", "hi").env("ARG", "second").env("GREETING", "not this");
+    let output = command.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "hi/second\n");
+}
+
+#[test]
+fn what_our_own_block_says_about_servers_is_checked() {
+    let said = [
+        r#""servers": { "shell": { "validateArguments": "off", "parallel": ["env*"], "timeouts": { "idle": 5 } } }"#,
+        r#""servers": { "shel": {} }"#,
+        r#""servers": { "shell": { "paralel": true } }"#,
+        r#""servers": { "shell": { "parallel": 1 } }"#,
+        r#""servers": { "shell": { "parallel": ["[a"] } }"#,
+        r#""servers": { "shell": { "trusted": "yes" } }"#,
+        r#""servers": { "shell": { "result": "raw" } }"#,
+        r#""servers": { "shell": { "timeouts": { "call": 0 } } }"#,
+        r#""sdk": { "detail": "some" }"#,
+        r#""sdk": { "detail": "full", "inlineBytes": 100 }"#,
+    ];
+    let said = said.iter().fold(String::new(), |mut text, own| {
+        let sandbox = project(own);
+        let ended = sandbox.callgate(["tools", "list", "-q", "--config", "c.json"]);
+        let lines = ended.stderr.lines().filter(|line| !line.starts_with("warning: server `"));
+        _ = writeln!(text, "{own}\nexit {}", ended.code.unwrap());
+        lines.for_each(|line| _ = writeln!(text, "{line}"));
+        text.push('\n');
+        text
+    });
+    assert_shown!(said);
+}
+
+/// A gateway process with a client that speaks line by line.
+struct Client {
+    child: Child,
+    output: BufReader<std::process::ChildStdout>,
+    next: u64,
+}
+
+impl Client {
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
+        let mut command = sandbox.command();
+        command.arg("serve").args(["--config", "c.json"]).args(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut client = Self { child, output, next: 0 };
+        client.ask("initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {} }));
+        client
+    }
+
+    fn ask(&mut self, method: &str, params: Json) -> Json {
+        self.next += 1;
+        let request =
+            json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
+        writeln!(self.child.stdin.as_mut().unwrap(), "{request}").unwrap();
+        loop {
+            let message = self.hear();
+            if message["id"] == json!(self.next) {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    fn hear(&mut self) -> Json {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        let message = Json::parse(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert_eq!(message["jsonrpc"], json!("2.0"));
+        message
+    }
+
+    fn call(&mut self, name: &str, arguments: Json) -> Json {
+        self.ask("tools/call", json!({ "name": name, "arguments": arguments }))
+    }
+
+    fn names(&mut self) -> Vec<String> {
+        let listed = self.ask("tools/list", json!({}));
+        let tools = listed["tools"].as_array().unwrap().iter();
+        tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn end(mut self) -> Option<i32> {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap().code()
+    }
+}
+
+#[test]
+fn a_client_sees_the_tools_of_the_servers_and_the_rules_hold() {
+    let sandbox =
+        project(r#""policy": { "deny": [{ "tool": "shell__shout", "reason": "it is late" }] }"#);
+    let mut client = Client::start(&sandbox, &[]);
+    assert_eq!(client.names(), [env_get(), "shell__shout".to_owned()]);
+    let answer = client.call(&env_get(), json!({}));
+    assert_eq!(answer, json!({ "content": [{ "type": "text", "text": "hello/first" }] }));
+    let denied = client.call("shell__shout", json!({ "text": "a" }));
+    assert_eq!(denied["isError"], json!(true));
+    assert!(denied["content"][0]["text"].as_str().unwrap().contains("it is late"), "{denied}");
+    assert_eq!(client.end(), Some(0));
+    let logs = sandbox.logs();
+    assert_eq!(logs.len(), 1);
+    assert_eq!(Sandbox::events(&logs[0], "tool/call").len(), 2);
+    assert_eq!(Sandbox::events(&logs[0], "policy/decision").len(), 1);
+    assert_eq!(Sandbox::events(&logs[0], "gateway/notice")[0]["details"]["tool"], json!("env.get"));
+    assert_eq!(Sandbox::events(&logs[0], "turn/end").len(), 1);
+}
+
+#[test]
+fn a_model_that_writes_programs_is_told_how_and_its_program_uses_all_tools() {
+    let sandbox = project(r#""policy": { "deny": ["shell__shout"] }"#);
+    let mut client = Client::start(&sandbox, &["--mode", "code", "--root", "."]);
+    let listed = client.ask("tools/list", json!({}));
+    assert_eq!(listed["tools"].as_array().unwrap().len(), 1);
+    let description = listed["tools"][0]["description"].as_str().unwrap().to_owned();
+    // The accessors of the program are those that the text shows.
+    let accessor = |start: &str| {
+        let line =
+            description.lines().find(|line| line.starts_with(&format!("- {start}"))).unwrap();
+        let end = line.find(": ").unwrap_or(line.len());
+        line[2..end].to_owned()
+    };
+    let program = format!(
+        "const said = await {}({{}}); const found = await {}({{ pattern: \"src/*.rs\" }});
+         let denied; try {{ await {}({{ text: said }}) }} catch (error) {{ denied = error.message }}
+         return {{ said, found, denied }}",
+        accessor("tools.shell__env").as_str(),
+        accessor("tools.glob"),
+        accessor("tools.shell__shout"),
+    );
+    let answer = client.call("run_code", json!({ "code": program, "description": "Asks around" }));
+    let value = Json::parse(answer["content"][0]["text"].as_str().unwrap());
+    let value = value.unwrap_or_else(|error| panic!("{error}: {answer}"));
+    assert_eq!(value["said"], json!("hello/first"));
+    assert!(value["found"].to_string().contains("src/lib.rs"), "{value}");
+    assert!(value["denied"].as_str().unwrap().starts_with("denied: "), "{value}");
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn standard_output_carries_the_protocol_at_every_log_level() {
+    let sandbox = project("");
+    let requests = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}
+{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shell__shout","arguments":{"text":"a"}}}
+no JSON at all
+"#;
+    for level in ["off", "warn", "trace"] {
+        let ended =
+            sandbox.with_input(["serve", "--config", "c.json", "--log-level", level], requests);
+        let messages: Vec<Json> =
+            ended.stdout.lines().map(|line| Json::parse(line).unwrap()).collect();
+        assert!(messages.iter().all(|message| message["jsonrpc"] == json!("2.0")));
+        assert_eq!((ended.code, messages.len()), (Some(0), 3), "{}", ended.stdout);
+        assert_eq!(
+            ended.stderr.contains("noise before an answer"),
+            level != "off",
+            "{}",
+            ended.stderr
+        );
+    }
+}
+
+#[test]
+fn signals_end_a_gateway_in_order() {
+    for (signal, code) in [("TERM", 0), ("INT", 130)] {
+        let sandbox = project("");
+        let mut client = Client::start(&sandbox, &[]);
+        client.names();
+        let kill = format!("kill -s {signal} {}", client.child.id());
+        assert!(
+            std::process::Command::new("/bin/sh").args(["-c", &kill]).status().unwrap().success()
+        );
+        assert_eq!(client.child.wait().unwrap().code(), Some(code));
+    }
+}
