@@ -98,21 +98,23 @@ impl Lane {
 
     async fn drive(mut self) -> Result<Finished, ToolError> {
         loop {
+            // A call that comes in from here on ends the wait below.
+            let seen = self.host.submissions();
             self.take_settled();
             if self.started.front().is_some_and(|oldest| oldest.settled.is_some()) {
                 self.commit().await;
             } else if self.background.log_tasks.len() > self.capacity() {
-                self.wait().await;
+                self.wait(seen).await;
             } else if self.is_over() {
                 self.close();
                 if self.started.is_empty() && self.background.is_idle() {
                     return self.finish();
                 }
-                self.wait().await;
+                self.wait(seen).await;
             } else if let Some((submitted, mode)) = self.next_to_start() {
                 self.start(submitted, mode).await;
             } else {
-                self.wait().await;
+                self.wait(seen).await;
             }
         }
     }
@@ -289,10 +291,10 @@ impl Lane {
         }));
     }
 
-    /// Waits until a body, the program, a log task or a new call changes what can be done.
-    async fn wait(&mut self) {
+    /// Waits until a body, the program, a log task or a call after the first `seen` changes what
+    /// can be done.
+    async fn wait(&mut self, seen: u64) {
         let host = self.host.clone();
-        let seen = host.submissions();
         self.background
             .wait_until(|task| {
                 host.waker.register(task.waker());

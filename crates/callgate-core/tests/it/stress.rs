@@ -2,11 +2,17 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use callgate_core::{Call, CallInput, Denial, Registration, ToolRuntime};
+use callgate_core::program::{
+    EngineError, Isolation, Language, Program, ProgramCall, ProgramEnd, ProgramEngine, ProgramHost,
+    Reply,
+};
+use callgate_core::{Call, CallInput, Denial, Mode, Registration, Signal, ToolRuntime};
 use callgate_schema::json;
+use futures_util::future::BoxFuture;
 
-use crate::support::{Counter, counting};
+use crate::support::{Counter, counting, run_program};
 
 /// Two guards take turns; at every moment one of them is in force, so no call may pass.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -48,4 +54,63 @@ async fn replacing_a_rule_leaves_no_moment_without_one() {
     is_over.store(true, Ordering::Release);
     callers.join_all().await;
     assert_eq!(body_runs.get(), 0);
+}
+
+/// A program on a thread of its own, which makes its next call as soon as the last is answered.
+#[derive(Debug)]
+struct Racing {
+    calls: u32,
+}
+
+impl ProgramEngine for Racing {
+    fn language(&self) -> Language {
+        Language::TypeScript
+    }
+
+    fn isolation(&self) -> Isolation {
+        Isolation::InProcess
+    }
+
+    fn run(
+        &self,
+        _program: Program,
+        host: Arc<dyn ProgramHost>,
+        _signal: Signal,
+    ) -> BoxFuture<'static, Result<ProgramEnd, EngineError>> {
+        let calls = self.calls;
+        let (done, ended) = tokio::sync::oneshot::channel();
+        std::thread::spawn(move || {
+            for number in 0..calls {
+                let answered = Arc::new(AtomicBool::new(false));
+                let reply = Reply::new({
+                    let answered = answered.clone();
+                    move |_| answered.store(true, Ordering::Release)
+                });
+                host.call(ProgramCall::new("tools", "quick", json!({})), reply);
+                while !answered.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+                // Each time a little later, so that every moment of the lane is met.
+                for _ in 0..number % 1_000 {
+                    std::hint::spin_loop();
+                }
+            }
+            let _ = done.send(ProgramEnd::default());
+        });
+        Box::pin(async move { Ok(ended.await.unwrap()) })
+    }
+}
+
+/// A call that comes in while the lane decides that there is nothing to do is not forgotten.
+// BRIDGE-18
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_comes_at_any_moment_is_served() {
+    let calls = 100_000;
+    let runtime = ToolRuntime::builder().mode(Mode::Code).engine(Racing { calls }).build().unwrap();
+    let body_runs = Counter::default();
+    runtime.register(counting("quick", &body_runs)).unwrap();
+    let scope = runtime.scope();
+    let run = tokio::spawn(async move { run_program(&scope, "run", "go").await });
+    tokio::time::timeout(Duration::from_mins(1), run).await.expect("a call was lost").unwrap();
+    assert_eq!(body_runs.get(), calls as usize);
 }
