@@ -70,6 +70,9 @@ pub(crate) enum Command {
     Serve(ServeArguments),
     Check(CheckArguments),
     Log(LogArguments),
+    /// Judge schemas and values, and show schemas as types; for authors of tools
+    #[command(subcommand)]
+    Schema(SchemaCommand),
 }
 
 /// Run a program that calls tools
@@ -282,6 +285,80 @@ pub(crate) struct LogArguments {
     #[arg(long, conflicts_with = "file")]
     pub(crate) list: bool,
 }
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SchemaCommand {
+    /// Say what is wrong with schemas, with values, and with schemas in the short form for authors
+    ///
+    /// Reads one JSON object a line and answers each with one, in order; empty lines have no answer.
+    #[command(after_help = SCHEMA_CHECK_HELP)]
+    Check {
+        /// A file with the lines; without it, and for `-`, standard input
+        file: Option<PathBuf>,
+        /// Also say in words what is wrong: a `message` in each violation
+        #[arg(long)]
+        messages: bool,
+    },
+    /// Show schemas, and lists of tools, as types of a language
+    ///
+    /// Reads one JSON object a line and answers each with one, in order; empty lines have no answer.
+    #[command(after_help = SCHEMA_TYPES_HELP)]
+    Types {
+        /// The language of the types
+        #[arg(long, value_name = "LANGUAGE", value_enum)]
+        lang: TypeLanguage,
+        /// A file with the lines; without it, and for `-`, standard input
+        file: Option<PathBuf>,
+    },
+}
+
+/// The languages that types can be shown in.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum TypeLanguage {
+    Typescript,
+    Python,
+}
+
+const SCHEMA_CHECK_HELP: &str = "\
+Lines and their answers:
+  {\"schema\": …}                {\"accepted\": …, \"violations\": [{\"path\", \"kind\"}]}
+  {\"schema\": …, \"value\": …}    {\"valid\": …, \"violations\": […]}, or the above if it is not accepted
+  {\"mode\": …, \"spec\": …}       {\"schema\": …} or {\"violations\": […]}; mode is value or parameters
+  a line that is none of these {\"error\": {\"line\", \"kind\", \"message\"}}
+A violated union also tells how many branches `matched`.
+
+Further members of a line:
+  root         what paths into the value start with, `value` unless given
+  object_root  true: the schema must say `type: \"object\"` at its root
+  foreign      true: the full draft counts, as for schemas of MCP servers, not the enforced subset
+  schema_text, value_text, spec_text
+               JSON as text, where the spelling matters, in place of schema, value and spec
+Members of other names are left alone.
+
+Examples:
+  echo '{\"schema\": {\"type\": \"string\", \"minLength\": 1}}' | callgate schema check --messages
+  callgate schema check requests.jsonl | jq -c 'select(.valid == false)'
+
+Exit codes: 0 when every line was answered, whatever the answers, 1 when one had an error, 2 when there is no such file";
+
+const SCHEMA_TYPES_HELP: &str = "\
+Lines and their answers:
+  {\"schema\": …}                {\"text\": …}, the type of its values
+  {\"tools\": […]}               {\"sdk\": …}, the declarations in the SDK; each tool is
+                               {\"name\", \"description\", \"parameters\", \"output\"}
+  a line that is none of these {\"error\": {\"line\", \"kind\", \"message\"}}
+
+Further members of a line:
+  foreign      true: schemas outside the enforced subset are shown as well as types can, as sessions
+               show them; otherwise they are `unknown` or `Any`
+  schema_text  JSON as text, where the spelling matters, in place of schema
+Members of other names are left alone.
+
+Examples:
+  echo '{\"schema\": {\"type\": \"array\"}}' | callgate schema types --lang python
+  callgate schema types --lang typescript tools.jsonl | jq -r .sdk > tools.d.ts
+
+Exit codes: 0 when every line was answered, 1 when one had an error, 2 when there is no such file";
 
 /// A positive number of seconds.
 fn seconds(text: &str) -> Result<Duration, String> {

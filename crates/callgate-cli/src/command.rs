@@ -3,6 +3,7 @@
 mod check;
 mod log;
 mod run;
+mod schema;
 mod sdk;
 mod serve;
 mod tools;
@@ -25,5 +26,6 @@ pub(crate) fn run(
         Command::Serve(arguments) => serve::run(&arguments, terminal, environment),
         Command::Check(arguments) => check::run(&arguments, terminal, environment),
         Command::Log(arguments) => log::run(&arguments, terminal, environment),
+        Command::Schema(command) => schema::run(&command),
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 /// No program, configuration or JSON text that a person hands over is longer; what is longer is something else.
-const LONGEST: u64 = 16 * 1024 * 1024;
+pub(crate) const LONGEST: u64 = 16 * 1024 * 1024;
 
 /// Reads all of a text, which must be UTF-8.
 ///

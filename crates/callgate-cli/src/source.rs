@@ -44,19 +44,23 @@ impl Source {
 
     fn from_file(path: &Path) -> Result<Self, Failure> {
         let name = path.display().to_string();
-        if path.is_dir() {
-            return Err(Failure::usage(format!(
-                "`{name}` is a directory; name the file of a program"
-            )));
-        }
-        let file = File::open(path).map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => missing(path),
-            _ => unreadable(&name, &error.to_string()),
-        })?;
+        let file = open_file(path, "the file of a program")?;
         let code = read_text(file).map_err(|reason| unreadable(&name, &reason))?.into();
         let file_name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(Self { code, description: format!("Runs {file_name}"), name })
     }
+}
+
+/// Opens a file that a person named; `wanted` says what should be in it.
+pub(crate) fn open_file(path: &Path, wanted: &str) -> Result<File, Failure> {
+    let name = path.display();
+    if path.is_dir() {
+        return Err(Failure::usage(format!("`{name}` is a directory; name {wanted}")));
+    }
+    File::open(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => missing(path),
+        _ => unreadable(&name.to_string(), &error.to_string()),
+    })
 }
 
 #[cold]

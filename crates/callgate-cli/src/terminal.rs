@@ -81,6 +81,11 @@ impl Out {
         if text.ends_with('\n') { Ok(()) } else { self.text("\n") }
     }
 
+    /// Writes what is there by now, for a reader that waits for it.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        Ok(self.0.flush()?)
+    }
+
     /// Writes what is left.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         Ok(self.0.flush()?)

@@ -2,10 +2,10 @@
 //!
 //! | I want to …                               | use                               |
 //! |-------------------------------------------|-----------------------------------|
-//! | show a model all of its tools             | [`section`]                       |
+//! | show a model all of its tools             | [`section`]                          |
 //! | type-check a program                      | [`declarations`]                  |
 //! | show names first, signatures on demand    | [`catalogue`], [`declaration_of`] |
-//! | print one schema                          | [`type_text`]                     |
+//! | print one schema                          | [`type_text`], [`foreign_type_text`] |
 //!
 //! Nothing here fails, and equal input gives equal bytes. Work is linear in the text, whatever the
 //! depth of a schema.
@@ -35,8 +35,27 @@ use print::Printer;
 /// assert_eq!(python::type_text(&json!({ "type": "string", "format": "uri" })), "Any");
 /// ```
 pub fn type_text(schema: &Json) -> String {
+    type_as(schema, Reading::Strict)
+}
+
+/// The type of a schema's values as an expression on its own, as well as it can be said for a
+/// schema outside the subset.
+///
+/// For a schema of the subset it is that of [`type_text`].
+///
+/// ```
+/// use callgate_schema::{json, python};
+///
+/// let schema = json!({ "anyOf": [{ "type": "string", "format": "uri" }, { "type": "null" }] });
+/// assert_eq!(python::foreign_type_text(&schema), "str | None");
+/// ```
+pub fn foreign_type_text(schema: &Json) -> String {
+    type_as(schema, Reading::Foreign)
+}
+
+fn type_as(schema: &Json, reading: Reading) -> String {
     let mut out = String::new();
-    let mut renderer = Renderer::new(Reading::Strict);
+    let mut renderer = Renderer::new(reading);
     let root = renderer.shapes.read(schema, renderer.reading);
     renderer.push_type(&mut out, root, None);
     out

@@ -5,7 +5,7 @@ use crate::sandbox::{Sandbox, assert_shown};
 #[test]
 fn every_command_explains_itself() {
     let sandbox = Sandbox::new();
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 14] = [
         &["--help"],
         &["-h"],
         &["run", "--help"],
@@ -17,6 +17,9 @@ fn every_command_explains_itself() {
         &["serve", "--help"],
         &["check", "--help"],
         &["log", "--help"],
+        &["schema", "--help"],
+        &["schema", "check", "--help"],
+        &["schema", "types", "--help"],
     ];
     for command in commands {
         let ended = sandbox.callgate(command);

@@ -12,5 +12,6 @@ mod output;
 mod policy;
 mod run;
 mod sandbox;
+mod schema;
 mod servers;
 mod tools;
