@@ -86,7 +86,8 @@ Examples:
   callgate run examples/programs/largest-files.ts
   callgate run -e 'return (await tools.glob({ pattern: \"**/*.rs\" })).length'
   echo 'return 6 * 7' | callgate run -
-  callgate run --json --timeout 10 program.ts | jq .result")]
+  callgate run --json --timeout 10 program.ts | jq .result
+  callgate run --memory 64M --max-calls 100 program.ts")]
 pub(crate) struct RunArguments {
     /// A file with the program; `-` reads it from standard input
     #[arg(group = "program")]
@@ -104,12 +105,33 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) timeout: Option<Duration>,
 
+    /// Let the program allocate so many bytes at most, such as 64M
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<usize>,
+
+    /// Deny the calls of the program after so many
+    #[arg(long, value_name = "N")]
+    pub(crate) max_calls: Option<u64>,
+
+    /// Where the program runs; the best there is unless given
+    #[arg(long, value_name = "WHERE", value_enum)]
+    pub(crate) isolation: Option<WantedIsolation>,
+
     /// Write the session log to this new file
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) setup: SetupArguments,
+}
+
+/// Where programs are to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WantedIsolation {
+    /// In a process of its own, confined as far as the system can
+    Worker,
+    /// On a thread of this process
+    InProcess,
 }
 
 /// What every command needs that works with tools.
@@ -359,6 +381,20 @@ Examples:
   callgate schema types --lang typescript tools.jsonl | jq -r .sdk > tools.d.ts
 
 Exit codes: 0 when every line was answered, 1 when one had an error, 2 when there is no such file";
+
+/// A number of bytes, in units of 1,024 where a letter says so.
+pub(crate) fn size(text: &str) -> Result<usize, String> {
+    let (digits, unit) = match text.char_indices().next_back() {
+        Some((at, 'K' | 'k')) => (&text[..at], 1 << 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 1 << 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 1 << 30),
+        _ => (text, 1),
+    };
+    let bytes = digits.parse().ok().and_then(|count: usize| count.checked_mul(unit));
+    bytes
+        .filter(|bytes| *bytes > 0)
+        .ok_or_else(|| "give a number of bytes above 0, such as 65536, 64K, 256M or 1G".to_owned())
+}
 
 /// A positive number of seconds.
 fn seconds(text: &str) -> Result<Duration, String> {

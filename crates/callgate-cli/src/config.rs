@@ -10,6 +10,7 @@
 //! What is wrong becomes a [`Problem`] at a place in the text. A problem in a value ends the reading: nothing runs under
 //! half a configuration. Unknown keys are problems too, but only reported, so that a file may serve several versions.
 
+mod engine;
 mod expand;
 mod locate;
 mod policy;
@@ -24,6 +25,7 @@ mod tree;
 use callgate::Mode;
 use callgate_mcp::{SdkDetail, ServerConfig};
 
+pub(crate) use engine::Engine;
 pub(crate) use locate::{Location, ignored, locate};
 pub(crate) use policy::{DenyRule, Policy};
 use problem::Problem;
@@ -32,6 +34,7 @@ use text::Text;
 pub(crate) use timeouts::Timeouts;
 use tree::Tree;
 
+use crate::engine::EngineSettings;
 use crate::environment::Environment;
 use crate::failure::Failure;
 
@@ -40,6 +43,8 @@ use crate::failure::Failure;
 pub(crate) struct Config {
     pub(crate) policy: Policy,
     pub(crate) timeouts: Timeouts,
+    /// Where programs run and what they may use.
+    pub(crate) engine: Engine,
     /// How many sub-calls of one program may run at once.
     pub(crate) max_parallel_sub_calls: Option<usize>,
     /// How models see the tools.
@@ -48,6 +53,22 @@ pub(crate) struct Config {
     pub(crate) sdk: Sdk,
     /// The declared MCP servers, in the order of the file.
     pub(crate) servers: Vec<ServerConfig>,
+}
+
+impl Config {
+    /// Everything it says about the engine.
+    pub(crate) fn engine(&self) -> EngineSettings {
+        let Engine { isolation, require_confinement, memory, max_calls } = self.engine;
+        EngineSettings {
+            isolation,
+            require_confinement,
+            memory,
+            max_calls,
+            wall: self.timeouts.run,
+            compute: self.timeouts.compute,
+            pool: None,
+        }
+    }
 }
 
 /// How the SDK is shown to models that call `run_code`.

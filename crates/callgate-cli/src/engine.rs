@@ -1,15 +1,126 @@
-//! The program engine, watched: how a program ended is not all in what its model would read.
+//! The program engine: which one, within which limits; and watched, for how a program ended is not all in what its model
+//! would read.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use callgate::engine::TypeScript;
 use callgate::program::{EngineError, Isolation, Program, ProgramEnd, ProgramEngine, ProgramHost};
 use callgate::{Language, Signal};
 use futures_util::future::BoxFuture;
 
+use crate::args::WantedIsolation;
+use crate::failure::Failure;
+
+/// How far another limit is kept away from the one that is to be reached first.
+const SPARE: Duration = Duration::from_secs(1);
+
+/// Where programs run and what they may use. What is not said is left to the engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct EngineSettings {
+    /// Where programs run; at the best level there is unless said.
+    pub(crate) isolation: Option<WantedIsolation>,
+    /// Whether less than a confined worker is refused.
+    pub(crate) require_confinement: bool,
+    /// Bytes that a program may allocate.
+    pub(crate) memory: Option<usize>,
+    /// How many calls a program may make in all.
+    pub(crate) max_calls: Option<u64>,
+    /// From the start of a program to its end.
+    pub(crate) wall: Option<Duration>,
+    /// What a program computes itself.
+    pub(crate) compute: Option<Duration>,
+    /// Workers that wait for programs.
+    pub(crate) pool: Option<usize>,
+}
+
+impl EngineSettings {
+    /// A limit on the command line bounds everything that takes time: the program may compute all the time, and the
+    /// ceiling is what it hears of.
+    pub(crate) fn within(self, timeout: Option<Duration>) -> Self {
+        let Some(timeout) = timeout else { return self };
+        Self { wall: Some(timeout), compute: Some(timeout.saturating_add(SPARE)), ..self }
+    }
+
+    /// For commands that run no program.
+    pub(crate) fn idle(self) -> Self {
+        Self { isolation: Some(WantedIsolation::InProcess), require_confinement: false, ..self }
+    }
+
+    /// For commands that run one program: it has the worker that starts first, and needs no other.
+    pub(crate) fn for_one_program(self) -> Self {
+        Self { pool: Some(0), ..self }
+    }
+
+    /// The engine, and why it is not at the level it might be.
+    pub(crate) fn build(&self) -> Result<(Watched, Option<String>), Failure> {
+        match self.isolation {
+            Some(WantedIsolation::InProcess) if self.require_confinement => {
+                let message = "the configuration requires that programs are confined, and `in-process` is not; leave the isolation out, or drop `engine.requireConfinement`";
+                Err(Failure::failed("isolation", message.to_owned()))
+            }
+            Some(WantedIsolation::InProcess) => Ok((self.in_process()?, None)),
+            Some(WantedIsolation::Worker) => {
+                Ok((self.worker().map_err(|error| no_worker(&error))?, None))
+            }
+            None if self.require_confinement => {
+                Ok((self.worker().map_err(|error| no_worker(&error))?, None))
+            }
+            None => match self.worker() {
+                Ok(engine) => Ok((engine, None)),
+                Err(error) => Ok((self.in_process()?, Some(error.to_string()))),
+            },
+        }
+    }
+
+    fn worker(&self) -> Result<Watched, EngineError> {
+        let mut engine = TypeScript::worker().require_confinement(self.require_confinement);
+        if let Some(wall) = self.wall {
+            engine = engine.wall(wall);
+        }
+        if let Some(compute) = self.compute {
+            engine = engine.compute(compute);
+        }
+        if let Some(bytes) = self.memory {
+            engine = engine.memory(bytes);
+        }
+        if let Some(workers) = self.pool {
+            engine = engine.pool(workers);
+        }
+        Ok(Watched::new(engine.build()?))
+    }
+
+    fn in_process(&self) -> Result<Watched, Failure> {
+        let mut engine = TypeScript::in_process();
+        if let Some(wall) = self.wall {
+            engine = engine.wall(wall);
+        }
+        if let Some(compute) = self.compute {
+            engine = engine.compute(compute);
+        }
+        if let Some(bytes) = self.memory {
+            engine = engine.memory(bytes);
+        }
+        let built = engine.build();
+        built.map(Watched::new).map_err(|error| {
+            Failure::failed("isolation", format!("no program can be run: {error}"))
+        })
+    }
+}
+
+#[cold]
+fn no_worker(error: &EngineError) -> Failure {
+    let message = format!(
+        "programs cannot run in workers as they must: {error}; `--isolation in-process` runs them without, unless the \
+         configuration requires confinement"
+    );
+    Failure::failed("isolation", message)
+}
+
 /// An engine that remembers how its last program ended.
 #[derive(Clone, Debug)]
-pub(crate) struct Watched<E> {
-    engine: Arc<E>,
+pub(crate) struct Watched {
+    engine: Arc<dyn ProgramEngine>,
     last: LastEnd,
 }
 
@@ -17,8 +128,8 @@ pub(crate) struct Watched<E> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastEnd(Arc<Mutex<Option<ProgramEnd>>>);
 
-impl<E: ProgramEngine> Watched<E> {
-    pub(crate) fn new(engine: E) -> Self {
+impl Watched {
+    fn new(engine: impl ProgramEngine) -> Self {
         Self { engine: Arc::new(engine), last: LastEnd::default() }
     }
 
@@ -37,7 +148,7 @@ impl LastEnd {
     }
 }
 
-impl<E: ProgramEngine> ProgramEngine for Watched<E> {
+impl ProgramEngine for Watched {
     fn language(&self) -> Language {
         self.engine.language()
     }

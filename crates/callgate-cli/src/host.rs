@@ -1,9 +1,7 @@
 //! The tool runtime as the configuration wants it: tools, rules, engine.
 
 use std::path::Path;
-use std::time::Duration;
 
-use callgate::engine::TypeScript;
 use callgate::program::{Isolation, ProgramEngine as _};
 use callgate::schema::nearest_name;
 use callgate::{Layer, Mode, ToolRuntime};
@@ -11,7 +9,7 @@ use callgate_tools::FileTools;
 
 use crate::args::SetupArguments;
 use crate::config::{self, Config, DenyRule, Loaded};
-use crate::engine::{LastEnd, Watched};
+use crate::engine::{EngineSettings, LastEnd};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::policy::DenyRules;
@@ -20,9 +18,6 @@ use crate::terminal::Terminal;
 
 /// Nobody reads more than this.
 const MOST_WARNINGS: usize = 20;
-
-/// How far another limit is kept away from the one that is to be reached first.
-const SPARE: Duration = Duration::from_secs(1);
 
 /// Everything that calls need.
 #[derive(Debug)]
@@ -37,16 +32,16 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Reads the configuration, builds the runtime and starts the declared servers. What is to be said about any of them
-    /// is said on standard error.
+    /// Reads the configuration, builds the runtime with the engine that `choose` makes of what the configuration says
+    /// about it, and starts the declared servers. What is to be said about any of them is said on standard error.
     pub(crate) fn open(
         arguments: &SetupArguments,
-        timeout: Option<Duration>,
+        choose: impl FnOnce(EngineSettings) -> EngineSettings,
         environment: &Environment,
         terminal: Terminal,
     ) -> Result<Self, Failure> {
         let config = read_config(arguments.config.as_deref(), environment, terminal)?;
-        let built = build(&config, Mode::Both, timeout)?;
+        let built = build(&config, Mode::Both, choose(config.engine()), terminal)?;
         let Built { runtime, last_end, isolation } = built;
         let root = arguments.root.as_deref().unwrap_or(Path::new("."));
         install_files(&runtime, root)?;
@@ -89,20 +84,27 @@ impl Host {
 pub(crate) struct Built {
     pub(crate) runtime: ToolRuntime,
     last_end: LastEnd,
-    isolation: Isolation,
+    pub(crate) isolation: Isolation,
 }
 
 /// Builds the runtime that a configuration describes, for models that see its tools in this form.
 pub(crate) fn build(
     config: &Config,
     mode: Mode,
-    timeout: Option<Duration>,
+    settings: EngineSettings,
+    terminal: Terminal,
 ) -> Result<Built, Failure> {
-    let engine = Watched::new(engine(config, timeout)?);
+    let (engine, shortfall) = settings.build()?;
+    if let Some(reason) = shortfall {
+        terminal.warning(&format!("programs run in this process, not in a worker: {reason}"));
+    }
     let (last_end, isolation) = (engine.last_end(), engine.isolation());
     let mut builder = ToolRuntime::builder().mode(mode).engine(engine);
     if let Some(limit) = config.max_parallel_sub_calls {
         builder = builder.max_parallel_sub_calls(limit);
+    }
+    if let Some(limit) = settings.max_calls {
+        builder = builder.max_sub_calls(limit);
     }
     let runtime = builder.build().map_err(|error| defect(&error))?;
     runtime.install(&DenyRules::of(&config.policy)).map_err(|error| defect(&error))?;
@@ -142,20 +144,6 @@ pub(crate) fn read_config(
         terminal.warning(&warning);
     }
     Ok(config)
-}
-
-/// The engine within the limits of the configuration. A limit on the command line bounds everything that takes time.
-fn engine(config: &Config, timeout: Option<Duration>) -> Result<TypeScript, Failure> {
-    let mut engine = TypeScript::in_process();
-    if let Some(wall) = timeout.or(config.timeouts.run) {
-        engine = engine.wall(wall);
-    }
-    // With a timeout the program may compute all the time, and the ceiling is what it hears of.
-    let compute = timeout.map(|timeout| timeout.saturating_add(SPARE));
-    if let Some(compute) = compute.or(config.timeouts.compute) {
-        engine = engine.compute(compute);
-    }
-    engine.build().map_err(|error| defect(&error))
 }
 
 /// Something that cannot happen with the tools and settings of this binary.

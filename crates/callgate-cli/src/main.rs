@@ -33,6 +33,7 @@ use failure::{Exit, Failure};
 use terminal::Terminal;
 
 fn main() -> ExitCode {
+    callgate::engine::worker::run_if_worker();
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return explain(&error).into(),

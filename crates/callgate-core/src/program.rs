@@ -102,12 +102,16 @@ pub struct Program {
     pub namespaces: Vec<Namespace>,
     /// The clock of the run: time spent waiting for people does not count.
     pub clock: RunClock,
+    /// What tells the programs of one session from those of all others in this process, if it
+    /// belongs to a session. Engines that keep something for the next program keep it for the same
+    /// session only.
+    pub session: Option<Str>,
 }
 
 impl Program {
-    /// A program with a fresh clock.
+    /// A program with a fresh clock, and of no session.
     pub fn new(source: impl Into<Str>, namespaces: Vec<Namespace>) -> Self {
-        Self { source: source.into(), namespaces, clock: RunClock::default() }
+        Self { source: source.into(), namespaces, clock: RunClock::default(), session: None }
     }
 }
 

@@ -184,6 +184,7 @@ pub(crate) struct Shared {
     next: AtomicU64,
     pub(crate) mode: Mode,
     pub(crate) max_parallel_sub_calls: usize,
+    pub(crate) max_sub_calls: u64,
     pub(crate) tool_order: Option<Vec<Str>>,
     pub(crate) engine: Option<Arc<dyn ProgramEngine>>,
     run_code: OnceLock<ToolDefinition>,
@@ -194,6 +195,7 @@ pub(crate) struct Shared {
 pub(crate) struct Config {
     pub(crate) mode: Mode,
     pub(crate) max_parallel_sub_calls: usize,
+    pub(crate) max_sub_calls: u64,
     pub(crate) tool_order: Option<Vec<Str>>,
     pub(crate) engine: Option<Arc<dyn ProgramEngine>>,
 }
@@ -258,6 +260,7 @@ impl Shared {
             next: AtomicU64::new(1),
             mode: config.mode,
             max_parallel_sub_calls: config.max_parallel_sub_calls,
+            max_sub_calls: config.max_sub_calls,
             tool_order: config.tool_order,
             engine: config.engine,
             run_code: OnceLock::new(),

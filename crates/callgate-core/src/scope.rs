@@ -70,6 +70,7 @@ impl ToolRuntime {
         let config = Config {
             mode: Mode::Native,
             max_parallel_sub_calls: 10,
+            max_sub_calls: u64::MAX,
             tool_order: None,
             engine: None,
         };
@@ -99,6 +100,13 @@ impl RuntimeBuilder {
     /// 10 unless set.
     pub fn max_parallel_sub_calls(mut self, limit: usize) -> Self {
         self.config.max_parallel_sub_calls = limit;
+        self
+    }
+
+    /// How many calls one program may make in all; further ones are denied before they take any
+    /// path. Without limit unless set.
+    pub fn max_sub_calls(mut self, limit: u64) -> Self {
+        self.config.max_sub_calls = limit;
         self
     }
 

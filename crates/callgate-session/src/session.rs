@@ -10,6 +10,7 @@ mod writer;
 use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use error::{AppendError, SessionError, SessionErrorKind};
@@ -44,7 +45,11 @@ pub struct Session {
     log: Arc<Log>,
 }
 
+/// How many sessions this process has had.
+static SESSIONS: AtomicU64 = AtomicU64::new(0);
+
 struct Log {
+    instance: u64,
     header: SessionHeader,
     clock: Arc<dyn Clock>,
     recovery: Recovery,
@@ -131,6 +136,7 @@ impl Session {
         let (writer, record) = (Mutex::new(writer), Mutex::new(record));
         Self {
             log: Arc::new(Log {
+                instance: SESSIONS.fetch_add(1, Ordering::Relaxed),
                 header,
                 clock,
                 recovery,
@@ -242,6 +248,20 @@ impl Session {
     /// What is known about the session.
     pub fn header(&self) -> &SessionHeader {
         &self.log.header
+    }
+
+    /// What tells this session from all others of this process, whatever their ids are. Clones share it.
+    ///
+    /// ```
+    /// use callgate_session::{Session, SessionHeader};
+    ///
+    /// let (one, other) = (SessionHeader::new("s", 0), SessionHeader::new("s", 0));
+    /// let (one, other) = (Session::in_memory(one), Session::in_memory(other));
+    /// assert_eq!(one.instance(), one.clone().instance());
+    /// assert_ne!(one.instance(), other.instance());
+    /// ```
+    pub fn instance(&self) -> u64 {
+        self.log.instance
     }
 
     /// The events so far: all of them, unless [`SessionOptions::keep_bytes`] says that the oldest are in the file only.

@@ -5,6 +5,7 @@ use callgate::{Array, CallInput, Json, Object, RUN_CODE, Str, json};
 
 use crate::args::RunArguments;
 use crate::calls::{CallNode, CallState, Calls};
+use crate::engine::EngineSettings;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 use crate::host::Host;
@@ -38,7 +39,13 @@ fn execute(
     environment: &Environment,
 ) -> Result<Report, Failure> {
     let source = Source::load(arguments)?;
-    let host = Host::open(&arguments.setup, arguments.timeout, environment, terminal)?;
+    let choose = |settings: EngineSettings| EngineSettings {
+        isolation: arguments.isolation.or(settings.isolation),
+        memory: arguments.memory.or(settings.memory),
+        max_calls: arguments.max_calls.or(settings.max_calls),
+        ..settings.within(arguments.timeout).for_one_program()
+    };
+    let host = Host::open(&arguments.setup, choose, environment, terminal)?;
     let session = session_log::open("run", arguments.log.as_deref(), environment, terminal)?;
     terminal.note(&format!("isolation of the program: {}", host.isolation));
     let input = json!({ "code": source.code.clone(), "description": source.description.clone() });

@@ -3,6 +3,7 @@
 use callgate::Language;
 
 use crate::args::{SdkArguments, SdkLanguage};
+use crate::engine::EngineSettings;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 use crate::host::Host;
@@ -13,7 +14,7 @@ pub(super) fn run(
     terminal: Terminal,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let host = Host::open(&arguments.setup, None, environment, terminal)?;
+    let host = Host::open(&arguments.setup, EngineSettings::idle, environment, terminal)?;
     let language = match arguments.lang {
         SdkLanguage::Typescript => Language::TypeScript,
     };

@@ -10,6 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::args::ServeArguments;
 use crate::config::Config;
+use crate::engine::EngineSettings;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 use crate::host::{self, Built};
@@ -28,7 +29,11 @@ pub(super) fn run(
     logging::start(arguments.log_level, terminal);
     let config = host::read_config(arguments.config.as_deref(), environment, terminal)?;
     let mode = arguments.mode.map(Mode::from).or(config.mode).unwrap_or_default();
-    let Built { runtime, .. } = host::build(&config, mode, None)?;
+    let Built { runtime, isolation, .. } =
+        host::build(&config, mode, settings(&config, mode), terminal)?;
+    if mode != Mode::Native {
+        terminal.note(&format!("isolation of programs: {isolation}"));
+    }
     if let Some(root) = &arguments.root {
         host::install_files(&runtime, root)?;
     }
@@ -52,6 +57,14 @@ pub(super) fn run(
     match ended.map_err(|error: io::Error| failed(&error))?.as_deref() {
         Some(INTERRUPTED) => Ok(Exit::Interrupted),
         _ => Ok(Exit::Success),
+    }
+}
+
+/// Where only functions are seen no program can be run.
+fn settings(config: &Config, mode: Mode) -> EngineSettings {
+    match mode {
+        Mode::Native => config.engine().idle(),
+        Mode::Code | Mode::Both => config.engine(),
     }
 }
 

@@ -8,6 +8,7 @@ use callgate::session::Content;
 use callgate::{Array, CallInput, CallResult, Json, Object, RUN_CODE, ToolDefinition};
 
 use crate::args::{CallArguments, SetupArguments, ToolsCommand};
+use crate::engine::EngineSettings;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 use crate::host::Host;
@@ -26,7 +27,8 @@ pub(super) fn run(
     terminal: Terminal,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
-    let open = |setup: &SetupArguments| Host::open(setup, None, environment, terminal);
+    let open =
+        |setup: &SetupArguments| Host::open(setup, EngineSettings::idle, environment, terminal);
     match command {
         ToolsCommand::List { json, setup } => list(&open(setup)?, *json, terminal.look),
         ToolsCommand::Describe { name, json, setup } => {
@@ -135,7 +137,9 @@ fn call(
 ) -> Result<Exit, Failure> {
     let CallArguments { name, json: is_json, .. } = arguments;
     let given = read_arguments(&arguments.arguments)?;
-    let host = Host::open(&arguments.setup, None, environment, terminal)?;
+    let engine =
+        if name == RUN_CODE { EngineSettings::for_one_program } else { EngineSettings::idle };
+    let host = Host::open(&arguments.setup, engine, environment, terminal)?;
     let session = session_log::open("tools call", arguments.log.as_deref(), environment, terminal)?;
     let input = CallInput::new(CALL_ID, name.as_str(), given);
     let recorded = recorded::call(&host, &session, input, name.as_str(), terminal)?;

@@ -4,7 +4,7 @@ use callgate::Mode;
 
 use super::problem::Problem;
 use super::section::{Reader, Setting};
-use super::{Config, Sdk, policy, servers, timeouts};
+use super::{Config, Sdk, engine, policy, servers, timeouts};
 use crate::environment::Environment;
 use callgate_mcp::SdkDetail;
 
@@ -16,8 +16,10 @@ pub(super) fn read(reader: &mut Reader<'_>, environment: &Environment) -> Result
         config.servers = servers::read(reader, &block, environment)?;
     }
     let Some(own) = root.get("callgate") else { return Ok(config) };
-    let own = reader
-        .section(&own, &["mode", "policy", "timeouts", "maxParallelSubCalls", "sdk", "servers"])?;
+    let own = reader.section(
+        &own,
+        &["mode", "policy", "timeouts", "maxParallelSubCalls", "engine", "sdk", "servers"],
+    )?;
     if let Some(mode) = own.get("mode") {
         let modes = [Mode::Native, Mode::Code, Mode::Both].map(|mode| (mode.name(), mode));
         config.mode = Some(mode.one_of(&modes)?);
@@ -30,6 +32,9 @@ pub(super) fn read(reader: &mut Reader<'_>, environment: &Environment) -> Result
     }
     if let Some(block) = own.get("timeouts") {
         config.timeouts = timeouts::read(reader, &block)?;
+    }
+    if let Some(block) = own.get("engine") {
+        config.engine = engine::read(reader, &block)?;
     }
     if let Some(block) = own.get("sdk") {
         config.sdk = read_sdk(reader, &block)?;

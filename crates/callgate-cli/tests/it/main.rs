@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
 mod config;
+mod engine;
 mod examples;
 mod help;
 mod interrupt;

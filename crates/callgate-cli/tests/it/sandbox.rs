@@ -169,6 +169,7 @@ macro_rules! assert_shown {
 pub(crate) use assert_shown;
 
 pub(crate) const FILTERS: &[(&str, &str)] = &[
+    (r"(isolation of the program): (worker, confined|worker)\n", "$1: [as far as possible]\n"),
     (r" *[0-9]+(\.[0-9])? m?s\b", " [time]"),
     (r"\b[0-9]{8}-[0-9]{6}\.[0-9]{3}-[0-9]+\b", "[session]"),
     (r"\b[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8} UTC", "[date]"),

@@ -79,7 +79,9 @@ impl Lane {
             program.clock = clock.clone();
         }
         let clock = program.clock.clone();
-        let host = Arc::new(Host::default());
+        program.session =
+            session.as_ref().map(|session| format!("session {}", session.instance()).into());
+        let host = Arc::new(Host::new(context.layer().shared.max_sub_calls));
         let signal = context.signal().child();
         let run = start_engine(engine, program, host.clone(), signal.clone());
         let lane = Self {
@@ -324,8 +326,9 @@ fn engine_failed(error: &EngineError) -> ToolError {
 }
 
 /// Takes the calls of the program in, from whatever thread it runs on.
-#[derive(Default)]
 struct Host {
+    /// How many calls are admitted in all.
+    limit: u64,
     inbox: Mutex<Inbox>,
     waker: AtomicWaker,
 }
@@ -345,6 +348,10 @@ struct Submitted {
 }
 
 impl Host {
+    fn new(limit: u64) -> Self {
+        Self { limit, inbox: Mutex::default(), waker: AtomicWaker::new() }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inbox> {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -385,6 +392,14 @@ impl ProgramHost for Host {
         if inbox.is_closed {
             drop(inbox);
             refuse(&call, reply);
+            return;
+        }
+        if inbox.count == self.limit {
+            drop(inbox);
+            reply.send(Err(format!(
+                "denied: `{}` was not called, a program may make at most {} calls",
+                call.member, self.limit
+            )));
             return;
         }
         inbox.count += 1;

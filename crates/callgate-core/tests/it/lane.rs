@@ -1,10 +1,14 @@
 //! The lane: order, overlap, barriers, the end of a run.
 
+use callgate_core::program::{
+    EngineError, Isolation, Language, Program, ProgramEnd, ProgramEngine, ProgramHost,
+};
 use callgate_core::testing::ScriptedEngine;
-use callgate_core::{CallInput, Denial, Recorder};
-use callgate_schema::json;
+use callgate_core::{CallInput, Denial, Mode, Recorder, Signal, ToolRuntime};
+use callgate_schema::{Str, json};
 use callgate_session::{EventBody, LogChecker, Session, SessionHeader};
-use std::sync::Arc;
+use futures_util::future::BoxFuture;
+use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 
 use crate::support::{Counter, counting, napping, plain, run_program, runtime_with};
@@ -117,4 +121,73 @@ async fn the_end_of_a_program_cancels_what_runs_and_refuses_what_waits() {
     });
     assert!(settled.unwrap().is_error);
     assert_eq!(body_runs.get(), 0);
+}
+
+/// What a program may make in all is counted before anything is decided about a call.
+#[tokio::test]
+async fn calls_beyond_the_limit_take_no_path() {
+    let engine = ScriptedEngine::new().program("go", async |tools| {
+        let mut outcomes = Vec::new();
+        for _ in 0..3 {
+            outcomes.push(match tools.call("a", json!({})).await {
+                Ok(value) => value,
+                Err(message) => message.into(),
+            });
+        }
+        Ok(Some(outcomes.into()))
+    });
+    let builder = ToolRuntime::builder().mode(Mode::Both).engine(engine);
+    let runtime = builder.max_sub_calls(2).build().unwrap();
+    runtime.register(plain("a")).unwrap();
+    let session = Session::in_memory(SessionHeader::new("s", 0));
+    let recorder = Recorder::new(runtime.scope(), session.clone()).unwrap();
+    let input = json!({ "code": "go", "description": "Makes three calls" });
+    let result = recorder.call(CallInput::new("run", "run_code", input)).await;
+    recorder.close().unwrap();
+    let denied = "denied: `a` was not called, a program may make at most 2 calls";
+    assert_eq!(result.value().unwrap()["result"], json!(["a", "a", denied]));
+    assert_eq!(dispatches(&session), ["start a", "settle a", "start a", "settle a"]);
+}
+
+/// Engines that keep something for the next program are told whose it is.
+#[tokio::test]
+async fn a_program_says_which_session_it_belongs_to() {
+    let engine = SessionTeller::default();
+    let told = engine.0.clone();
+    let runtime = ToolRuntime::builder().mode(Mode::Both).engine(engine).build().unwrap();
+    let scopes = [runtime.scope(), runtime.scope(), runtime.scope()];
+    for scope in &scopes[..2] {
+        scope.set_session(Session::in_memory(SessionHeader::new("same id", 0))).unwrap();
+    }
+    for scope in [0, 1, 0, 2] {
+        run_program(&scopes[scope], "run", "go").await;
+    }
+    let told = told.lock().unwrap();
+    assert!(told[0].is_some() && told[1].is_some());
+    assert_eq!((&told[0], &told[3]), (&told[2], &None));
+    assert_ne!(told[0], told[1]);
+}
+
+/// Runs nothing and remembers the sessions of its programs.
+#[derive(Debug, Default)]
+struct SessionTeller(Arc<Mutex<Vec<Option<Str>>>>);
+
+impl ProgramEngine for SessionTeller {
+    fn language(&self) -> Language {
+        Language::TypeScript
+    }
+
+    fn isolation(&self) -> Isolation {
+        Isolation::InProcess
+    }
+
+    fn run(
+        &self,
+        program: Program,
+        _host: Arc<dyn ProgramHost>,
+        _signal: Signal,
+    ) -> BoxFuture<'static, Result<ProgramEnd, EngineError>> {
+        self.0.lock().unwrap().push(program.session);
+        Box::pin(async { Ok(ProgramEnd::default()) })
+    }
 }

@@ -184,8 +184,9 @@ impl WorkerEngine {
     /// The same engine for the programs of one session: they may follow each other in the same
     /// workers, each with a fresh interpreter, which no program of another session ever enters.
     ///
-    /// Without a session every program has a worker that nobody had before it and nobody has after
-    /// it.
+    /// A program that says which [session](Program::session) it belongs to, as those of `run_code`
+    /// do where the scope has a log, needs no such engine. Without a session every program has a
+    /// worker that nobody had before it and nobody has after it.
     pub fn for_session(&self, session: impl Into<Str>) -> Self {
         Self { session: Some(session.into()), ..self.clone() }
     }
@@ -215,13 +216,14 @@ impl ProgramEngine for WorkerEngine {
         if let Err(error) = names::check(&program.namespaces) {
             return future::ready(Err(error)).boxed();
         }
+        let session = program.session.clone();
         let task = Task {
             program,
             host,
             signal,
             limits: self.limits.clone(),
             level: self.level,
-            session: self.session.clone(),
+            session: self.session.clone().or(session),
             pool: self.pool.clone(),
             started: Instant::now(),
         };

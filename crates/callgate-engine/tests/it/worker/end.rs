@@ -183,6 +183,17 @@ fn sessions_never_share_a_worker_and_runs_never_share_an_interpreter() {
     assert_eq!(count(&other), first);
     let counts: Vec<_> = (0..8).map(|_| count(&one)).collect();
     assert!(counts.iter().any(|count| count != first), "kept for its session: {counts:?}");
+    // A program may say itself which session it belongs to.
+    let counts: Vec<_> = (0..8)
+        .map(|_| {
+            let mut program = Program::new("native: count", vec![tools()]);
+            program.session = Some("third".into());
+            let end = block_on(engine.run(program, Arc::new(Host::default()), Signal::new()));
+            end.unwrap().value.unwrap().to_string()
+        })
+        .collect();
+    assert_eq!(counts[0], first);
+    assert!(counts.iter().any(|count| count != first), "kept for its session: {counts:?}");
 }
 
 #[test]
