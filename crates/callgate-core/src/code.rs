@@ -6,14 +6,20 @@ mod python;
 mod typescript;
 
 use std::fmt::Write as _;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 
 use callgate_schema::{Array, Json, Object, ParamSpec, Str, ValueSpec};
 use callgate_session::Content;
+use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
 
 pub(crate) use dialect::Dialect;
 
-use crate::error::{FailureClass, ToolError, codes};
-use crate::program::{Language, ProgramEnd, ProgramEngine, ProgramFailure};
+use crate::error::{Error, ErrorKind, FailureClass, ToolError, codes};
+use crate::preflight::{self, Finding};
+use crate::program::{Language, Program, ProgramEnd, ProgramEngine, ProgramFailure};
+use crate::registry::Layer;
 use crate::tool::{Output, Returned, ToolContext, ToolDefinition};
 use lane::{Lane, Tally};
 
@@ -67,10 +73,57 @@ async fn run(arguments: Json, context: ToolContext) -> Result<Returned, ToolErro
             "mode `{mode}` needs a program engine and none is installed; build the runtime with one, or use mode `native`"
         )));
     };
-    let run = Lane::run(engine, Str::from(text("code")), context).await?;
+    let program = lane::program(text("code").into(), layer);
+    let findings = checked(&*engine, &program, &context).await;
+    let source = program.source.clone();
+    if !findings.is_empty() {
+        return Err(failed(&preflight::failure(&source, &findings), &[], &Tally::default()));
+    }
+    let run = Lane::run(engine, program, context).await?;
     match run.end {
         ProgramEnd { failure: Some(failure), logs, .. } => Err(failed(&failure, &logs, &run.tally)),
         ProgramEnd { value, logs, .. } => Ok(envelope(value, logs).into()),
+    }
+}
+
+/// What is certainly wrong with a program. Of a run that is cancelled meanwhile, nothing: it says so itself.
+async fn checked(
+    engine: &dyn ProgramEngine,
+    program: &Program,
+    context: &ToolContext,
+) -> Vec<Finding> {
+    let findings = pin!(check(engine, program, context.layer()));
+    match select(findings, pin!(context.signal().cancelled())).await {
+        Either::Left((findings, _)) => findings,
+        Either::Right(_) => Vec::new(),
+    }
+}
+
+/// Asks the engine. A check that panics finds nothing: the run goes through the same text and says what is wrong.
+async fn check(engine: &dyn ProgramEngine, program: &Program, layer: &Layer) -> Vec<Finding> {
+    let signatures = layer.view().signatures().clone();
+    let findings = AssertUnwindSafe(async { engine.check(program, &signatures).await });
+    findings.catch_unwind().await.unwrap_or_default()
+}
+
+impl Layer {
+    /// Says what is certainly wrong with a program, against the tools that are visible here, without running any of
+    /// it. `run_code` does the same before each run.
+    ///
+    /// # Errors
+    ///
+    /// If the runtime has no program engine.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future stops the check; nothing of it stays.
+    pub async fn check_program(&self, source: impl Into<Str>) -> Result<Vec<Finding>, Error> {
+        let Some(engine) = self.shared.engine.clone() else {
+            let message =
+                "a program cannot be checked without a program engine; build the runtime with one";
+            return Err(Error::new(ErrorKind::InvalidConfig, message));
+        };
+        Ok(check(&*engine, &lane::program(source.into(), self), self).await)
     }
 }
 

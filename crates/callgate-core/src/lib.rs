@@ -14,6 +14,7 @@ mod ordered;
 pub mod phase;
 mod pipeline;
 mod plugin;
+pub mod preflight;
 pub mod program;
 mod prompt;
 mod record;

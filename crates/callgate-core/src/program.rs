@@ -1,5 +1,7 @@
 //! What Code Mode asks of a program engine, and what an engine asks of Code Mode.
 
+mod lines;
+
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,7 +11,10 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::preflight::{Finding, ToolSignature};
 use crate::signal::Signal;
+
+pub use lines::Lines;
 
 /// The languages a program may be written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -90,6 +95,24 @@ pub trait ProgramEngine: Send + Sync + fmt::Debug + 'static {
         host: Arc<dyn ProgramHost>,
         signal: Signal,
     ) -> BoxFuture<'static, Result<ProgramEnd, EngineError>>;
+
+    /// Says what is certainly wrong with a program, without running any of it. `tools` are the signatures it was
+    /// shown. Code Mode asks before each run, and starts no program of which something is found. An engine that cannot
+    /// look into its programs finds nothing; that is the default.
+    ///
+    /// What it finds must be certain: see [`preflight`](crate::preflight).
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future stops the check; nothing of it stays.
+    fn check<'a>(
+        &'a self,
+        program: &'a Program,
+        tools: &'a [ToolSignature],
+    ) -> BoxFuture<'a, Vec<Finding>> {
+        let _ = (program, tools);
+        Box::pin(std::future::ready(Vec::new()))
+    }
 }
 
 /// One program and what it can reach.

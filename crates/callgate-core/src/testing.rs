@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use crate::approval::{Approval, ApprovalRequest, Approver};
 use crate::call::Call;
 use crate::error::HookError;
+use crate::preflight::{Finding, ToolSignature};
 use crate::program::{
     EngineError, FailureKind, Isolation, Language, Program, ProgramCall, ProgramEnd, ProgramEngine,
     ProgramFailure, ProgramHost, Reply,
@@ -43,6 +44,7 @@ type Script =
 #[derive(Clone)]
 pub struct ScriptedEngine {
     scripts: Arc<BTreeMap<Str, Arc<Script>>>,
+    findings: Arc<BTreeMap<Str, Vec<Finding>>>,
     language: Language,
 }
 
@@ -55,13 +57,20 @@ impl Default for ScriptedEngine {
 impl ScriptedEngine {
     /// An engine without programs.
     pub fn new() -> Self {
-        Self { scripts: Arc::default(), language: Language::TypeScript }
+        Self { scripts: Arc::default(), findings: Arc::default(), language: Language::TypeScript }
     }
 
     /// The same engine under another language.
     #[must_use]
     pub fn in_language(mut self, language: Language) -> Self {
         self.language = language;
+        self
+    }
+
+    /// Adds something that is wrong with a program before it runs.
+    #[must_use]
+    pub fn finding(mut self, source: impl Into<Str>, finding: Finding) -> Self {
+        Arc::make_mut(&mut self.findings).entry(source.into()).or_default().push(finding);
         self
     }
 
@@ -93,6 +102,15 @@ impl ProgramEngine for ScriptedEngine {
 
     fn isolation(&self) -> Isolation {
         Isolation::InProcess
+    }
+
+    fn check<'a>(
+        &'a self,
+        program: &'a Program,
+        _: &'a [ToolSignature],
+    ) -> BoxFuture<'a, Vec<Finding>> {
+        let findings = self.findings.get(&program.source).cloned().unwrap_or_default();
+        Box::pin(std::future::ready(findings))
     }
 
     fn run(

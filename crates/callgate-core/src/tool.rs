@@ -58,6 +58,8 @@ pub(crate) struct Tool {
     pub(crate) parameters: Json,
     /// Checked before the body runs, for tools that are not raw.
     pub(crate) checked: Option<SubsetSchema>,
+    /// Whether the body refuses what does not fit a raw schema.
+    pub(crate) enforces_parameters: bool,
     pub(crate) output: Output,
     body: Arc<BodyFn>,
     pub(crate) finalizer: Option<Arc<FinalizerFn>>,
@@ -118,6 +120,7 @@ impl ToolDefinition {
             description,
             parameters,
             checked,
+            enforces_parameters: false,
             output,
             body,
             finalizer: None,
@@ -173,6 +176,13 @@ impl ToolDefinition {
     #[must_use]
     pub fn repeatable(self) -> Self {
         self.with(|tool| tool.is_repeatable = true)
+    }
+
+    /// Declares that the body refuses all arguments that do not fit its raw schema, so that a program which would
+    /// certainly be refused need not be started. Parameters given as a specification are enforced anyway.
+    #[must_use]
+    pub fn enforces_parameters(self) -> Self {
+        self.with(|tool| tool.enforces_parameters = true)
     }
 
     /// The last word on what the model reads: runs exactly once for every result of the tool,

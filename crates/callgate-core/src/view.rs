@@ -14,6 +14,7 @@ use crate::code::RUN_CODE;
 use crate::hook::{
     Approve, Assemble, Chain, CodeDispatchLog, Execute, Hook, PostExecute, PreExecute, Stage,
 };
+use crate::preflight::ToolSignature;
 use crate::prompt::{ContextEntry, Section, Variable};
 use crate::registry::{
     Entry, EntryId, GuardFn, LayerData, Mode, Node, ObserverFn, Ordered, Shared, StageFn, State,
@@ -57,6 +58,7 @@ pub(crate) struct View {
     pub(crate) disposed: bool,
     run_code: Option<ToolDefinition>,
     schemas: OnceLock<Arc<[ToolSchema]>>,
+    signatures: OnceLock<Arc<[ToolSignature]>>,
 }
 
 impl View {
@@ -141,6 +143,7 @@ impl View {
             disposed: chain.iter().any(|layer| layer.is_disposed()),
             run_code: (mode != Mode::Native).then(|| shared.run_code().clone()),
             schemas: OnceLock::new(),
+            signatures: OnceLock::new(),
         }
     }
 
@@ -187,6 +190,11 @@ impl View {
             });
             schemas.collect()
         })
+    }
+
+    /// What programs are checked against.
+    pub(crate) fn signatures(&self) -> &Arc<[ToolSignature]> {
+        self.signatures.get_or_init(|| self.tools.values().map(ToolSignature::of).collect())
     }
 }
 

@@ -41,9 +41,9 @@ fn main() {
 
 // In a worker.
 
-/// What a program does whose text is `native: NAME`.
+/// What a program does whose text is `native: NAME`, or the same as a comment.
 fn native(text: &str) -> Option<String> {
-    let name = text.strip_prefix("native: ")?;
+    let name = text.trim_start_matches("// ").strip_prefix("native: ")?;
     Some(match name {
         "attempts" => attempts(),
         "system calls" => refused_system_calls(),

@@ -4,6 +4,7 @@ mod in_process;
 mod ledger;
 mod limits;
 mod names;
+mod preflight;
 mod quickjs;
 pub mod strip;
 mod transport;

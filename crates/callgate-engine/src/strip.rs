@@ -2,18 +2,15 @@
 
 use std::fmt;
 
-use callgate_core::program::Position;
+use callgate_core::program::{Lines, Position};
 use oxc_allocator::Allocator;
 use oxc_ast::ast::Program;
 use oxc_parser::{ParseOptions, Parser};
 use oxc_span::SourceType;
 
 mod blank;
-mod frame;
 mod nesting;
 mod speculation;
-
-pub(crate) use frame::Lines;
 
 /// Erases the types of a program that stands for the inside of an async function.
 ///

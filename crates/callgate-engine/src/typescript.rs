@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callgate_core::Signal;
+use callgate_core::preflight::{Finding, ToolSignature};
 use callgate_core::program::{
     EngineError, Isolation, Language, Program, ProgramEnd, ProgramEngine, ProgramHost,
 };
@@ -13,6 +14,7 @@ use futures_util::future::{self, BoxFuture};
 use crate::in_process::Threads;
 use crate::limits::Limits;
 use crate::names;
+use crate::preflight;
 
 /// Runs TypeScript programs: types are erased in place, and the JavaScript runs in `QuickJS`.
 ///
@@ -86,6 +88,14 @@ impl ProgramEngine for TypeScript {
 
     fn isolation(&self) -> Isolation {
         Isolation::InProcess
+    }
+
+    fn check<'a>(
+        &'a self,
+        program: &'a Program,
+        tools: &'a [ToolSignature],
+    ) -> BoxFuture<'a, Vec<Finding>> {
+        preflight::check(program, tools)
     }
 
     fn run(

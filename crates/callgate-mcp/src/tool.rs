@@ -80,6 +80,8 @@ impl McpTool {
                 async move { server.call(&tool, arguments, &context).await }
             },
         );
+        let is_enforced = self.validate_arguments == Validation::Enforce && self.input.is_some();
+        let definition = if is_enforced { definition.enforces_parameters() } else { definition };
         if self.is_parallel { definition.concurrency_safe() } else { definition }
     }
 

@@ -25,6 +25,7 @@ use crate::program::{
     EngineError, ErrorClass, Namespace, Program, ProgramCall, ProgramEnd, ProgramEngine,
     ProgramHost, Reply, RunClock,
 };
+use crate::registry::Layer;
 use crate::result::CallResult;
 use crate::scope::ExecutionMode;
 use crate::signal::{Cause, Signal};
@@ -60,24 +61,25 @@ struct Started {
     settled: Option<Dispatched>,
 }
 
+/// A program that finds the tools that this layer can see now.
+pub(super) fn program(source: Str, layer: &Layer) -> Program {
+    let members = layer.view().tools.keys().cloned().collect();
+    let error_class = ErrorClass::new("ToolCallError", "toolName");
+    Program::new(source, vec![Namespace::new("tools", members, Some(error_class))])
+}
+
 impl Lane {
     /// Runs one program and serves its calls until both are at their end.
     pub(super) async fn run(
         engine: Arc<dyn ProgramEngine>,
-        source: Str,
+        mut program: Program,
         context: ToolContext,
     ) -> Result<Finished, ToolError> {
-        let view = context.layer().view();
-        let members = view.tools.keys().cloned().collect();
-        let session = view.session.clone();
-        drop(view);
-        let error_class = ErrorClass::new("ToolCallError", "toolName");
-        let mut program =
-            Program::new(source, vec![Namespace::new("tools", members, Some(error_class))]);
         // A program inside a program waits on its outer one's clock too.
         if let Some(clock) = context.call().clock() {
             program.clock = clock.clone();
         }
+        let session = context.layer().view().session.clone();
         let clock = program.clock.clone();
         program.session =
             session.as_ref().map(|session| format!("session {}", session.instance()).into());

@@ -25,6 +25,8 @@ mod pipeline;
 #[cfg(test)]
 mod policy;
 #[cfg(test)]
+mod preflight;
+#[cfg(test)]
 mod prompt;
 #[cfg(test)]
 mod registry;

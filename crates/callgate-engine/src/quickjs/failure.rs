@@ -1,12 +1,11 @@
 //! What the author of a program reads when it fails.
 
-use callgate_core::program::{FailureKind, Namespace, Position, ProgramFailure};
+use callgate_core::program::{FailureKind, Lines, Namespace, Position, ProgramFailure};
 use callgate_schema::nearest_name;
 use rquickjs::{Object, Value};
 
 use super::realm::Realm;
 use super::run::FILE;
-use crate::strip::Lines;
 
 /// Frames of a stack that are shown.
 const FRAMES: usize = 16;

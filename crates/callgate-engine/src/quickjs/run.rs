@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::time::Instant;
 
-use callgate_core::program::{FailureKind, Namespace, ProgramEnd, ProgramFailure, RunClock};
+use callgate_core::program::{FailureKind, Lines, Namespace, ProgramEnd, ProgramFailure, RunClock};
 use callgate_schema::{Json, Str};
 use rquickjs::promise::PromiseState;
 use rquickjs::{Context, Ctx, Promise, Runtime, Value};
@@ -17,7 +17,7 @@ use super::session::Session;
 use super::watch::{Stop, Watch};
 use crate::ledger::Ledger;
 use crate::limits::Limits;
-use crate::strip::{Lines, strip_within};
+use crate::strip::strip_within;
 use crate::transport::{Answer, Event, Transport};
 
 /// The name of the program in stack traces.

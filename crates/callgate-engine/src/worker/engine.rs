@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use callgate_core::Signal;
+use callgate_core::preflight::{Finding, ToolSignature};
 use callgate_core::program::{
     EngineError, Isolation, Language, Program, ProgramEnd, ProgramEngine, ProgramHost,
 };
@@ -24,6 +25,7 @@ use super::run::{self, Task};
 use super::{ARGUMENT, IS_PREPARED};
 use crate::limits::Limits;
 use crate::names;
+use crate::preflight;
 use crate::typescript::TypeScript;
 
 /// Workers that wait for a program, unless [`WorkerBuilder::pool`] says otherwise.
@@ -205,6 +207,14 @@ impl ProgramEngine for WorkerEngine {
 
     fn isolation(&self) -> Isolation {
         self.level
+    }
+
+    fn check<'a>(
+        &'a self,
+        program: &'a Program,
+        tools: &'a [ToolSignature],
+    ) -> BoxFuture<'a, Vec<Finding>> {
+        preflight::check(program, tools)
     }
 
     fn run(

@@ -72,7 +72,7 @@ fn bodies_that_a_dying_worker_started_come_to_their_end_and_are_published_once()
     let (results, _) = Results::observe(&runtime);
     for calls in 0..50_u64 {
         let run = format!("run-{calls}");
-        let result = run_code(&runtime, &run, &format!("native: frames die after {calls}"));
+        let result = run_code(&runtime, &run, &format!("// native: frames die after {calls}"));
         assert!(result.is_error() && result.text().contains("status 7"), "{}", result.text());
         let [began, ended] = bodies.counts();
         assert_eq!(began, ended, "after {calls} calls");

@@ -1,23 +1,33 @@
 //! Lines of a program text: positions, and the frames that show them.
 
-use callgate_core::program::Position;
+use super::Position;
 
 /// The widest part of a line that a frame shows.
 const WIDTH: usize = 120;
 
-/// The lines of a text.
+/// The lines of a program text.
+///
+/// ```
+/// use callgate_core::program::{Lines, Position};
+///
+/// let lines = Lines::new("const a = 1;\nconst b = ;\n");
+/// let at = lines.position(23);
+/// assert_eq!(at, Position { line: 2, column: 11 });
+/// assert_eq!(lines.frame(at), "  1 | const a = 1;\n> 2 | const b = ;\n    |           ^\n");
+/// ```
 #[derive(Debug)]
-pub(crate) struct Lines<'a> {
+pub struct Lines<'a> {
     source: &'a str,
 }
 
 impl<'a> Lines<'a> {
-    pub(crate) fn new(source: &'a str) -> Self {
+    /// The lines of that text.
+    pub fn new(source: &'a str) -> Self {
         Self { source }
     }
 
     /// The place of a byte offset; an offset past the end is the end.
-    pub(crate) fn position(&self, offset: usize) -> Position {
+    pub fn position(&self, offset: usize) -> Position {
         let mut end = offset.min(self.source.len());
         while !self.source.is_char_boundary(end) {
             end -= 1;
@@ -32,7 +42,7 @@ impl<'a> Lines<'a> {
 
     /// The place of a line and a column of bytes, both from 1, as an interpreter reports them. What comes after the last
     /// line is its end.
-    pub(crate) fn position_of_bytes(&self, line: u32, column: u32) -> Position {
+    pub fn position_of_bytes(&self, line: u32, column: u32) -> Position {
         let (line, column) =
             if line > self.len() { (self.len(), u32::MAX) } else { (line, column) };
         let text = self.line(line).unwrap_or_default();
@@ -44,7 +54,7 @@ impl<'a> Lines<'a> {
     }
 
     /// What stands before and after a place in its line.
-    pub(crate) fn around(&self, at: Position) -> (&'a str, &'a str) {
+    pub fn around(&self, at: Position) -> (&'a str, &'a str) {
         let line = self.line(at.line).unwrap_or_default();
         let column = at.column.saturating_sub(1) as usize;
         line.split_at(line.char_indices().nth(column).map_or(line.len(), |(byte, _)| byte))
@@ -56,7 +66,7 @@ impl<'a> Lines<'a> {
     }
 
     /// The line of that number, and the ones next to it, with a mark under the column. Ends with a newline.
-    pub(crate) fn frame(&self, at: Position) -> String {
+    pub fn frame(&self, at: Position) -> String {
         let mut frame = String::new();
         let digits = (at.line + 1).to_string().len();
         let first = at.line.saturating_sub(1).max(1);
