@@ -22,8 +22,8 @@ mod text;
 mod timeouts;
 mod tree;
 
-use callgate::Mode;
-use callgate_mcp::{SdkDetail, ServerConfig};
+use callgate::{Mode, SdkDetail, SdkOptions};
+use callgate_mcp::ServerConfig;
 
 pub(crate) use engine::Engine;
 pub(crate) use locate::{Location, ignored, locate};
@@ -76,6 +76,18 @@ impl Config {
 pub(crate) struct Sdk {
     pub(crate) detail: Option<SdkDetail>,
     pub(crate) inline_bytes: Option<usize>,
+}
+
+impl Sdk {
+    /// What the configuration says, if it says anything.
+    pub(crate) fn options(self) -> Option<SdkOptions> {
+        let options = match (self.detail, self.inline_bytes) {
+            (None, None) => return None,
+            (Some(detail), _) => SdkOptions::new(detail),
+            (None, Some(_)) => SdkOptions::new(SdkDetail::Auto),
+        };
+        Some(self.inline_bytes.map_or(options, |bytes| options.inline_bytes(bytes)))
+    }
 }
 
 /// A configuration, and what its author should know about it.

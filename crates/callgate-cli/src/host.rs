@@ -106,6 +106,9 @@ pub(crate) fn build(
     if let Some(limit) = settings.max_calls {
         builder = builder.max_sub_calls(limit);
     }
+    if let Some(options) = config.sdk.options() {
+        builder = builder.sdk(options);
+    }
     let runtime = builder.build().map_err(|error| defect(&error))?;
     runtime.install(&DenyRules::of(&config.policy)).map_err(|error| defect(&error))?;
     Ok(Built { runtime, last_end, isolation })

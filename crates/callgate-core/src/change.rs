@@ -8,6 +8,7 @@ use callgate_session::{Content, Session};
 
 use crate::approval::{Approval, ApprovalRequest, Approver};
 use crate::call::Call;
+use crate::code::SdkOptions;
 use crate::error::{Error, HookError, ToolError};
 use crate::hook::{
     Approve, Assemble, CodeDispatchLog, Decision, Denial, Execute, Executed, FnHook, Hook, Next,
@@ -166,6 +167,12 @@ impl ScopeChange<'_> {
     /// Declares in what form a model sees the tools of this scope.
     pub fn present_as(&mut self, mode: Mode) -> Registration {
         self.add(|_| Entry::Mode(mode))
+    }
+
+    /// Declares how much of the SDK a model is shown at once, as [`Scope::show_sdk`](crate::Scope::show_sdk) does.
+    pub fn show_sdk(&mut self, options: impl Into<SdkOptions>) -> Registration {
+        let options = options.into();
+        self.add(|_| Entry::Sdk(options))
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod dialect;
 mod lane;
+mod lookup;
 mod python;
+mod sdk;
 mod typescript;
 
 use std::fmt::Write as _;
@@ -15,13 +17,14 @@ use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
 
 pub(crate) use dialect::Dialect;
+pub use sdk::{SdkDetail, SdkOptions};
 
 use crate::error::{Error, ErrorKind, FailureClass, ToolError, codes};
 use crate::preflight::{self, Finding};
-use crate::program::{Language, Program, ProgramEnd, ProgramEngine, ProgramFailure};
+use crate::program::{Language, ProgramEnd, ProgramEngine, ProgramFailure};
 use crate::registry::Layer;
 use crate::tool::{Output, Returned, ToolContext, ToolDefinition};
-use lane::{Lane, Tally};
+use lane::{Bound, Lane, Tally};
 
 /// The name of the tool that runs programs. Reserved always, in every scope.
 pub const RUN_CODE: &str = "run_code";
@@ -73,13 +76,13 @@ async fn run(arguments: Json, context: ToolContext) -> Result<Returned, ToolErro
             "mode `{mode}` needs a program engine and none is installed; build the runtime with one, or use mode `native`"
         )));
     };
-    let program = lane::program(text("code").into(), layer);
-    let findings = checked(&*engine, &program, &context).await;
-    let source = program.source.clone();
+    let bound = Bound::new(text("code").into(), layer, engine.language());
+    let findings = checked(&*engine, &bound, &context).await;
+    let source = bound.program.source.clone();
     if !findings.is_empty() {
         return Err(failed(&preflight::failure(&source, &findings), &[], &Tally::default()));
     }
-    let run = Lane::run(engine, program, context).await?;
+    let run = Lane::run(engine, bound, context).await?;
     match run.end {
         ProgramEnd { failure: Some(failure), logs, .. } => Err(failed(&failure, &logs, &run.tally)),
         ProgramEnd { value, logs, .. } => Ok(envelope(value, logs).into()),
@@ -87,12 +90,8 @@ async fn run(arguments: Json, context: ToolContext) -> Result<Returned, ToolErro
 }
 
 /// What is certainly wrong with a program. Of a run that is cancelled meanwhile, nothing: it says so itself.
-async fn checked(
-    engine: &dyn ProgramEngine,
-    program: &Program,
-    context: &ToolContext,
-) -> Vec<Finding> {
-    let findings = pin!(check(engine, program, context.layer()));
+async fn checked(engine: &dyn ProgramEngine, bound: &Bound, context: &ToolContext) -> Vec<Finding> {
+    let findings = pin!(check(engine, bound, context.layer()));
     match select(findings, pin!(context.signal().cancelled())).await {
         Either::Left((findings, _)) => findings,
         Either::Right(_) => Vec::new(),
@@ -100,9 +99,12 @@ async fn checked(
 }
 
 /// Asks the engine. A check that panics finds nothing: the run goes through the same text and says what is wrong.
-async fn check(engine: &dyn ProgramEngine, program: &Program, layer: &Layer) -> Vec<Finding> {
-    let signatures = layer.view().signatures().clone();
-    let findings = AssertUnwindSafe(async { engine.check(program, &signatures).await });
+async fn check(engine: &dyn ProgramEngine, bound: &Bound, layer: &Layer) -> Vec<Finding> {
+    let mut signatures = layer.view().signatures().clone();
+    if let Some(lookup) = &bound.lookup {
+        signatures = signatures.iter().cloned().chain(lookup.signatures()).collect();
+    }
+    let findings = AssertUnwindSafe(async { engine.check(&bound.program, &signatures).await });
     findings.catch_unwind().await.unwrap_or_default()
 }
 
@@ -123,7 +125,8 @@ impl Layer {
                 "a program cannot be checked without a program engine; build the runtime with one";
             return Err(Error::new(ErrorKind::InvalidConfig, message));
         };
-        Ok(check(&*engine, &lane::program(source.into(), self), self).await)
+        let bound = Bound::new(source.into(), self, engine.language());
+        Ok(check(&*engine, &bound, self).await)
     }
 }
 

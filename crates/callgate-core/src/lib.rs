@@ -32,7 +32,7 @@ mod view;
 pub use approval::{Approval, ApprovalRequest, Approver};
 pub use call::{Call, CallInput, Token};
 pub use change::{Change, Place, ScopeChange};
-pub use code::RUN_CODE;
+pub use code::{RUN_CODE, SdkDetail, SdkOptions};
 pub use error::{Error, ErrorInfo, ErrorKind, FailureClass, HookError, ToolError, codes};
 pub use hook::{Decision, Denial, Executed, Hook, Next, PostDecision, Question};
 pub use invariants::{Invariants, StageName};

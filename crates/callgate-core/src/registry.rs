@@ -17,7 +17,7 @@ use futures_util::future::BoxFuture;
 
 use crate::approval::Approver;
 use crate::call::Call;
-use crate::code::{self, RUN_CODE};
+use crate::code::{self, RUN_CODE, SdkOptions};
 use crate::error::{Error, ErrorKind, ToolError, from_panic};
 use crate::hook::{
     Approve, Assemble, CodeDispatchLog, Denial, Execute, Hook, PostExecute, PreExecute,
@@ -104,6 +104,7 @@ pub enum Entry {
     Restriction(Restriction),
     Guard(Arc<GuardFn>),
     Mode(Mode),
+    Sdk(SdkOptions),
     PreExecute(Ordered<dyn Hook<PreExecute>>),
     Execute(Ordered<dyn Hook<Execute>>),
     PostExecute(Ordered<dyn Hook<PostExecute>>),
@@ -125,7 +126,7 @@ pub enum Entry {
 impl Entry {
     /// Whether change observers hear of it.
     fn is_announced(&self) -> bool {
-        matches!(self, Self::Tool(_) | Self::Restriction(_) | Self::Mode(_))
+        matches!(self, Self::Tool(_) | Self::Restriction(_) | Self::Mode(_) | Self::Sdk(_))
     }
 }
 
@@ -183,6 +184,7 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     next: AtomicU64,
     pub(crate) mode: Mode,
+    pub(crate) sdk: SdkOptions,
     pub(crate) max_parallel_sub_calls: usize,
     pub(crate) max_sub_calls: u64,
     pub(crate) tool_order: Option<Vec<Str>>,
@@ -194,6 +196,7 @@ pub(crate) struct Shared {
 #[derive(Debug)]
 pub(crate) struct Config {
     pub(crate) mode: Mode,
+    pub(crate) sdk: SdkOptions,
     pub(crate) max_parallel_sub_calls: usize,
     pub(crate) max_sub_calls: u64,
     pub(crate) tool_order: Option<Vec<Str>>,
@@ -259,6 +262,7 @@ impl Shared {
             state: Mutex::new(State { layers: BTreeMap::new() }),
             next: AtomicU64::new(1),
             mode: config.mode,
+            sdk: config.sdk,
             max_parallel_sub_calls: config.max_parallel_sub_calls,
             max_sub_calls: config.max_sub_calls,
             tool_order: config.tool_order,
@@ -445,6 +449,9 @@ impl State {
         match entry {
             Entry::Tool(tool) => check_tool(scope, layer, tool),
             Entry::Mode(mode) => check_mode(layer, *mode),
+            Entry::Sdk(_) => {
+                check_single(layer, "form of the SDK", |entry| matches!(entry, Entry::Sdk(_)))
+            }
             Entry::Section(section) => check_section(layer, section),
             Entry::Variable(variable) => check_variable(layer, variable),
             Entry::Context(entry) => check_name(

@@ -4,11 +4,11 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use callgate_schema::{SdkTool, Str};
+use callgate_schema::Str;
 
 use crate::call::CallInput;
 use crate::change::ScopeChange;
-use crate::code::Dialect;
+use crate::code::SdkOptions;
 use crate::error::{Error, ErrorKind};
 use crate::invariants::Invariants;
 use crate::pipeline::Execution;
@@ -69,6 +69,7 @@ impl ToolRuntime {
     pub fn builder() -> RuntimeBuilder {
         let config = Config {
             mode: Mode::Native,
+            sdk: SdkOptions::default(),
             max_parallel_sub_calls: 10,
             max_sub_calls: u64::MAX,
             tool_order: None,
@@ -93,6 +94,13 @@ impl RuntimeBuilder {
     /// The form in which models see tools, where a scope does not declare another.
     pub fn mode(mut self, mode: Mode) -> Self {
         self.config.mode = mode;
+        self
+    }
+
+    /// How much of the SDK a model is shown at once, where a scope does not declare something else. All of it unless
+    /// set.
+    pub fn sdk(mut self, options: impl Into<SdkOptions>) -> Self {
+        self.config.sdk = options.into();
         self
     }
 
@@ -188,26 +196,6 @@ impl Layer {
         self.shared.engine.as_ref().map(|engine| engine.language())
     }
 
-    /// What Code Mode tells a model in this language: how programs call tools, and declarations
-    /// of all tools that programs of this scope can call. Byte-stable as long as they stay the
-    /// same.
-    pub fn sdk(&self, language: Language) -> String {
-        let view = self.view();
-        let tools: Vec<SdkTool<'_>> = view
-            .tools
-            .values()
-            .map(|tool| {
-                SdkTool::new(
-                    tool.name(),
-                    tool.description(),
-                    tool.parameters(),
-                    tool.output_schema(),
-                )
-            })
-            .collect();
-        (Dialect::of(language).section)(&tools)
-    }
-
     /// Whether a call may overlap with others; anything doubtful may not.
     pub fn execution_mode(&self, input: &CallInput) -> ExecutionMode {
         let view = self.view();
@@ -274,6 +262,20 @@ impl Scope {
     /// If this scope has a declaration already, or was disposed.
     pub fn present_as(&self, mode: Mode) -> Result<Registration, Error> {
         self.change(|change| change.present_as(mode))
+    }
+
+    /// Declares how much of the SDK a model is shown at once in this scope, and in those below it that do not declare
+    /// something else.
+    ///
+    /// Where it is only a catalogue, programs find `search` and `describe` among their tools; a tool that has such a
+    /// name keeps it, and the text says what they are called then. They see what the scope sees, are answered at once,
+    /// and do not count as calls.
+    ///
+    /// # Errors
+    ///
+    /// If this scope has a declaration already, or was disposed.
+    pub fn show_sdk(&self, options: impl Into<SdkOptions>) -> Result<Registration, Error> {
+        self.change(|change| change.show_sdk(options))
     }
 
     /// Ends the scope and those below it: no more registrations, every call is denied; what was

@@ -10,11 +10,12 @@ use indexmap::IndexMap;
 
 use crate::approval::Approver;
 use crate::call::Call;
-use crate::code::RUN_CODE;
+use crate::code::{RUN_CODE, SdkOptions};
 use crate::hook::{
     Approve, Assemble, Chain, CodeDispatchLog, Execute, Hook, PostExecute, PreExecute, Stage,
 };
 use crate::preflight::ToolSignature;
+use crate::program::Language;
 use crate::prompt::{ContextEntry, Section, Variable};
 use crate::registry::{
     Entry, EntryId, GuardFn, LayerData, Mode, Node, ObserverFn, Ordered, Shared, StageFn, State,
@@ -37,6 +38,7 @@ pub(crate) struct View {
     /// Visible tools but `run_code`, in order of registration, farther layers first.
     pub(crate) tools: IndexMap<Str, ToolDefinition>,
     pub(crate) mode: Mode,
+    pub(crate) sdk: SdkOptions,
     pub(crate) guards: Vec<(EntryId, Arc<GuardFn>)>,
     pub(crate) pre_execute: Chain<PreExecute>,
     pub(crate) execute: Chain<Execute>,
@@ -59,6 +61,8 @@ pub(crate) struct View {
     run_code: Option<ToolDefinition>,
     schemas: OnceLock<Arc<[ToolSchema]>>,
     signatures: OnceLock<Arc<[ToolSignature]>>,
+    /// How long the whole SDK is in each language, once somebody asked.
+    pub(crate) sdk_bytes: PerLanguage<usize>,
 }
 
 impl View {
@@ -72,6 +76,11 @@ impl View {
         Self {
             tools: visible_tools(&chain),
             mode,
+            sdk: nearest(&chain, |entry| match entry {
+                Entry::Sdk(options) => Some(*options),
+                _ => None,
+            })
+            .unwrap_or(shared.sdk),
             guards: all(&chain, |id, entry| match entry {
                 Entry::Guard(guard) => Some((id, guard.clone())),
                 _ => None,
@@ -144,6 +153,7 @@ impl View {
             run_code: (mode != Mode::Native).then(|| shared.run_code().clone()),
             schemas: OnceLock::new(),
             signatures: OnceLock::new(),
+            sdk_bytes: PerLanguage::default(),
         }
     }
 
@@ -195,6 +205,17 @@ impl View {
     /// What programs are checked against.
     pub(crate) fn signatures(&self) -> &Arc<[ToolSignature]> {
         self.signatures.get_or_init(|| self.tools.values().map(ToolSignature::of).collect())
+    }
+}
+
+/// Something that is made once for each language.
+#[derive(Debug, Default)]
+pub(crate) struct PerLanguage<T>([OnceLock<T>; Language::ALL.len()]);
+
+impl<T> PerLanguage<T> {
+    pub(crate) fn of(&self, language: Language, make: impl FnOnce() -> T) -> &T {
+        let place = Language::ALL.iter().position(|other| *other == language).unwrap_or(0);
+        self.0[place].get_or_init(make)
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod list;
 mod log;
-mod lookup;
 mod passage;
 mod sdk;
 pub(crate) mod stdio;
@@ -17,7 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use callgate::{
-    CallInput, CallResult, Cause, Json, Language, Mode, Object, Recorder, Scope, Signal, Str, json,
+    CallInput, CallResult, Cause, Json, Language, Mode, Object, Recorder, Scope, SdkOptions,
+    Signal, Str, json,
 };
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Notify, mpsc, watch};
@@ -31,9 +31,8 @@ use crate::gateway::Gateway;
 use crate::json_rpc::{Id, Message, Notification, Request, RpcError};
 use crate::upstream::ServerEvent;
 use crate::{meta, protocol};
-use lookup::Lookup;
 use passage::Passage;
-use sdk::{Dialect, SdkText};
+use sdk::SdkText;
 
 /// How a session ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +62,6 @@ pub(crate) struct Session {
     signal: Signal,
     is_greeted: AtomicBool,
     sdk: Mutex<Option<Arc<SdkText>>>,
-    lookup: Lookup,
     passage: Passage,
     prompts_changed: Notify,
     resources_changed: Notify,
@@ -84,6 +82,9 @@ impl Session {
         stop: &Signal,
     ) -> io::Result<Ended> {
         let scope = gateway.runtime.scope();
+        let sdk =
+            SdkOptions::new(gateway.options.sdk).inline_bytes(gateway.options.sdk_inline_bytes);
+        scope.show_sdk(sdk).map_err(io::Error::other)?;
         let recorder = match &gateway.options.log {
             Some(log) => {
                 let recorder = log::start(&gateway, &scope, log()?);
@@ -104,7 +105,6 @@ impl Session {
             signal: Signal::new(),
             is_greeted: AtomicBool::new(false),
             sdk: Mutex::default(),
-            lookup: Lookup::default(),
             passage: Passage::default(),
             prompts_changed: Notify::new(),
             resources_changed: Notify::new(),
@@ -174,7 +174,6 @@ impl Session {
         {
             tracing::warn!(%error, "the session log was not closed");
         }
-        self.lookup.remove();
         self.scope.dispose().await;
     }
 
@@ -307,14 +306,14 @@ impl Session {
         self.is_greeted.load(Ordering::Acquire)
     }
 
-    fn dialect(&self) -> Dialect {
-        Dialect::of(self.scope.language().unwrap_or(Language::TypeScript))
+    fn language(&self) -> Language {
+        self.scope.language().unwrap_or(Language::TypeScript)
     }
 
     /// What there is to say about programs with the tools that are there now.
     fn sdk_text(&self) -> Arc<SdkText> {
         let mut known = self.sdk.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = SdkText::of(&self.scope, &self.lookup, &self.gateway.options, known.as_ref());
+        let text = SdkText::of(&self.scope, known.as_ref());
         known.insert(text).clone()
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callgate::session::Session as Log;
-use callgate::{Signal, ToolRuntime};
+use callgate::{SdkDetail, Signal, ToolRuntime};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
@@ -56,19 +56,6 @@ impl fmt::Debug for GatewayOptions {
             .field("sdk_inline_bytes", &self.sdk_inline_bytes)
             .finish_non_exhaustive()
     }
-}
-
-/// How much of the SDK a model is shown at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "whole, in part, or by size")]
-pub enum SdkDetail {
-    /// Every declaration.
-    Full,
-    /// One line for each tool; programs look declarations up.
-    Catalogue,
-    /// Whole if it is short enough.
-    #[default]
-    Auto,
 }
 
 /// One MCP server in front of many: its clients see the tools of all of them, as functions or as

@@ -13,10 +13,11 @@ mod schema;
 mod tool;
 mod upstream;
 
+pub use callgate::SdkDetail;
 pub use config::{
     Parallel, ResultForm, ServerConfig, Stdio, Timeouts, Transport, Validation, is_inherited,
 };
 pub use downstream::Ended;
-pub use gateway::{Gateway, GatewayOptions, LogFn, SdkDetail};
+pub use gateway::{Gateway, GatewayOptions, LogFn};
 pub use schema::{ForeignSchema, ForeignViolation, Uncompilable};
 pub use upstream::{ClientOptions, McpServers, ServerState, ServerStatus, ToolOrigin};

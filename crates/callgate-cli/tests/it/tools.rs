@@ -97,3 +97,22 @@ fn the_sdk_is_what_a_model_is_told_and_always_the_same() {
     let wrong = sandbox.callgate(["sdk", "--lang", "cobol"]);
     assert_shown!(wrong.shown());
 }
+
+#[test]
+fn a_catalogue_is_printed_and_programs_look_the_rest_up() {
+    let sandbox = Sandbox::new();
+    sandbox.write("callgate.json", r#"{ "callgate": { "sdk": { "detail": "catalogue" } } }"#);
+    let shown = sandbox.callgate(["sdk", "--config", "callgate.json"]);
+    let (_, catalogue) = shown.stdout.split_once("These are your tools:\n\n").unwrap();
+    assert!(catalogue.starts_with("- tools.glob: "), "{catalogue}");
+    assert!(catalogue.contains("`await tools.search({ query: "), "{catalogue}");
+    let code = "const [found] = await tools.search({ query: 'read a text file', limit: 1 });
+        const text = await tools.describe({ names: ['grep', found.name] });
+        return { name: found.name, declares: text.includes('grep(args: {') }";
+    let report = sandbox.run_json(&["--config", "callgate.json"], code);
+    assert_eq!(report["result"], json!({ "name": "read", "declares": true }), "{report}");
+    assert_eq!(report["calls"], json!([]));
+    // Without the catalogue there is nothing to look up.
+    let refused = sandbox.run_json(&[], "return await tools.search({ query: 'x' })");
+    assert_eq!(refused["ok"], json!(false));
+}

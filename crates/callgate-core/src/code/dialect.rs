@@ -15,8 +15,16 @@ pub(crate) struct Dialect {
     pub(crate) code_help: &'static str,
     /// The section that limits direct calls to `run_code`.
     pub(crate) code_only: &'static str,
+    /// How to call tools.
+    pub(crate) instructions: fn() -> &'static str,
     /// The SDK section: how to call tools, and the declarations of those given.
     pub(crate) section: fn(&[SdkTool<'_>]) -> String,
+    /// One line for each tool.
+    pub(crate) catalogue: fn(&[SdkTool<'_>]) -> String,
+    /// The declaration of one tool.
+    pub(crate) declaration: fn(&SdkTool<'_>) -> String,
+    /// How to look declarations up, with `{search}` and `{describe}` for what the functions are called.
+    pub(crate) look_up: &'static str,
 }
 
 impl Dialect {

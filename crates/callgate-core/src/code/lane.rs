@@ -15,6 +15,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::task::AtomicWaker;
 
+use super::lookup::Lookup;
 use crate::call::CallInput;
 use crate::error::{ToolError, from_panic};
 use crate::hook::Next;
@@ -22,7 +23,7 @@ use crate::ordered::Background;
 use crate::phase::{Admitted, Dispatched};
 use crate::pipeline::{SubCall, log_failed};
 use crate::program::{
-    EngineError, ErrorClass, Namespace, Program, ProgramCall, ProgramEnd, ProgramEngine,
+    EngineError, ErrorClass, Language, Namespace, Program, ProgramCall, ProgramEnd, ProgramEngine,
     ProgramHost, Reply, RunClock,
 };
 use crate::registry::Layer;
@@ -61,18 +62,29 @@ struct Started {
     settled: Option<Dispatched>,
 }
 
-/// A program that finds the tools that this layer can see now.
-pub(super) fn program(source: Str, layer: &Layer) -> Program {
-    let members = layer.view().tools.keys().cloned().collect();
-    let error_class = ErrorClass::new("ToolCallError", "toolName");
-    Program::new(source, vec![Namespace::new("tools", members, Some(error_class))])
+/// A program, and what it finds under `tools`.
+pub(super) struct Bound {
+    pub(super) program: Program,
+    pub(super) lookup: Option<Lookup>,
+}
+
+impl Bound {
+    /// A program that finds the tools that this layer can see now.
+    pub(super) fn new(source: Str, layer: &Layer, language: Language) -> Self {
+        let mut members: Vec<Str> = layer.view().tools.keys().cloned().collect();
+        let lookup = Lookup::of(layer, language);
+        members.extend(lookup.iter().flat_map(|lookup| lookup.names().all()));
+        let error_class = ErrorClass::new("ToolCallError", "toolName");
+        let namespace = Namespace::new("tools", members, Some(error_class));
+        Self { program: Program::new(source, vec![namespace]), lookup }
+    }
 }
 
 impl Lane {
     /// Runs one program and serves its calls until both are at their end.
     pub(super) async fn run(
         engine: Arc<dyn ProgramEngine>,
-        mut program: Program,
+        Bound { mut program, lookup }: Bound,
         context: ToolContext,
     ) -> Result<Finished, ToolError> {
         // A program inside a program waits on its outer one's clock too.
@@ -83,7 +95,7 @@ impl Lane {
         let clock = program.clock.clone();
         program.session =
             session.as_ref().map(|session| format!("session {}", session.instance()).into());
-        let host = Arc::new(Host::new(context.layer().shared.max_sub_calls));
+        let host = Arc::new(Host::new(lookup, context.layer().shared.max_sub_calls));
         let signal = context.signal().child();
         let run = start_engine(engine, program, host.clone(), signal.clone());
         let lane = Self {
@@ -329,6 +341,8 @@ fn engine_failed(error: &EngineError) -> ToolError {
 
 /// Takes the calls of the program in, from whatever thread it runs on.
 struct Host {
+    /// Answers programs that look tools up.
+    lookup: Option<Lookup>,
     /// How many calls are admitted in all.
     limit: u64,
     inbox: Mutex<Inbox>,
@@ -350,8 +364,8 @@ struct Submitted {
 }
 
 impl Host {
-    fn new(limit: u64) -> Self {
-        Self { limit, inbox: Mutex::default(), waker: AtomicWaker::new() }
+    fn new(lookup: Option<Lookup>, limit: u64) -> Self {
+        Self { lookup, limit, inbox: Mutex::default(), waker: AtomicWaker::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inbox> {
@@ -390,6 +404,11 @@ impl Host {
 
 impl ProgramHost for Host {
     fn call(&self, call: ProgramCall, reply: Reply) {
+        let lookup = self.lookup.as_ref().filter(|_| !self.lock().is_closed);
+        if let Some(answer) = lookup.and_then(|lookup| lookup.answer(&call)) {
+            reply.send(answer.map_err(|error| error.for_program()));
+            return;
+        }
         let mut inbox = self.lock();
         if inbox.is_closed {
             drop(inbox);

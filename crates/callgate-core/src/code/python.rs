@@ -6,7 +6,11 @@ pub(super) const DIALECT: Dialect = Dialect {
     description: DESCRIPTION,
     code_help: CODE_HELP,
     code_only: CODE_ONLY,
+    instructions: callgate_schema::python::instructions,
     section: callgate_schema::python::section,
+    catalogue: callgate_schema::python::catalogue,
+    declaration: callgate_schema::python::declaration_of,
+    look_up: LOOK_UP,
 };
 
 const DESCRIPTION: &str = "\
@@ -25,3 +29,9 @@ The program: what stands under the header of an async Python function, without i
 const CODE_ONLY: &str = "\
 You can call exactly one tool directly: `run_code`. A direct call of any other tool fails. Reach the \
 declared tools from inside the Python program that you pass to `run_code`: `await tools.name(args)`.";
+
+const LOOK_UP: &str = "\
+There are too many tools to declare here. Look up what you need before you use it: \
+`await tools.{search}({\"query\": \"issue labels\"})` returns a list of `{\"name\", \"summary\"}`, best match first, and \
+`await tools.{describe}({\"names\": [\"name\"]})` returns the declarations of those tools as text. Return the \
+declarations from a first program, and write the second program by them.";

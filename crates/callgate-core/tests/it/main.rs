@@ -7,6 +7,8 @@ mod bridge;
 #[cfg(test)]
 mod cancel;
 #[cfg(test)]
+mod catalogue;
+#[cfg(test)]
 mod code_mode;
 #[cfg(test)]
 mod conformance;

@@ -8,19 +8,8 @@ impl Session {
     /// The tools as the client's list has them: by name, `run_code` last.
     pub(super) fn visible_tools(&self) -> Json {
         let schemas = self.scope.schemas();
-        let mode = self.scope.mode();
-        let schemas = if mode == Mode::Native {
-            schemas
-        } else {
-            // What programs are told may change what there is for them to call.
-            self.sdk_text();
-            self.scope.schemas()
-        };
-        let is_shown = |schema: &&ToolSchema| match mode {
-            Mode::Code => &*schema.name == RUN_CODE,
-            Mode::Native => true,
-            Mode::Both => !self.lookup.has(&schema.name),
-        };
+        let is_code = self.scope.mode() == Mode::Code;
+        let is_shown = |schema: &&ToolSchema| !is_code || &*schema.name == RUN_CODE;
         let mut shown: Vec<&ToolSchema> = schemas.iter().filter(is_shown).collect();
         shown.sort_by_key(|schema| (&*schema.name == RUN_CODE, schema.name.clone()));
         shown.into_iter().map(|schema| self.listed(schema)).collect::<Array>().into()

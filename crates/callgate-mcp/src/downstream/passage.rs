@@ -139,7 +139,7 @@ impl Session {
     }
 
     fn sdk_uri(&self) -> String {
-        format!("callgate://sdk/{}", self.dialect().language)
+        format!("callgate://sdk/{}", self.language())
     }
 
     pub(super) async fn read_resource(
