@@ -8,6 +8,7 @@ mod ci;
 mod context;
 mod generated;
 mod libtest;
+mod mcp_peers;
 mod process;
 mod step;
 mod tests;
@@ -21,6 +22,7 @@ use crate::context::Context;
 
 const USAGE: &str = "\
 usage: cargo xtask test [--long] [FILTER…]   run all tests and checks; with a filter, only the tests whose name contains it
+       cargo xtask peers                     run the binary between official MCP servers and clients, one step of the tests
        cargo xtask tidy                      check the rules of the repository that no compiler knows
        cargo xtask gen [--check]             write the generated files, or check that they are fresh
        cargo xtask ci                        format, lints, docs, dependencies, tidy, generated files";
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         ["tidy"] => step::run_all(&Context::new(), tidy::STEPS.iter()),
         ["gen"] => generated::write_all(&Context::new()),
         ["gen", "--check"] => step::run_all(&Context::new(), [generated::STEP].iter()),
+        ["peers"] => step::run_all(&Context::new(), [mcp_peers::STEP].iter()),
         ["ci"] => {
             let steps = ci::STEPS.iter().chain(tidy::STEPS).chain([&generated::STEP]);
             step::run_all(&Context::new(), steps)
@@ -61,7 +64,8 @@ fn test(arguments: &[&str]) -> ExitCode {
         }
     }
     if cx.filters.is_empty() {
-        let checks = [&type_text::STEP, &generated::STEP].into_iter().chain(tidy::STEPS);
+        let checks =
+            [&mcp_peers::STEP, &type_text::STEP, &generated::STEP].into_iter().chain(tidy::STEPS);
         step::run_all(&cx, tests::STEPS.iter().chain(checks))
     } else {
         step::run_all(&cx, tests::STEPS.iter())

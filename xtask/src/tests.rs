@@ -25,18 +25,25 @@ fn targets(cx: &Context) -> Result<Done, Trouble> {
     let mut build = cx.cargo(TARGETS);
     build.args(["--no-run", "--message-format", "json-render-diagnostics"]);
     build.stderr(std::process::Stdio::inherit());
-    let transcript = Transcript::with_targets(&process::output(&mut build)?);
-    follow(cx, TARGETS, transcript)
+    let messages = process::output(&mut build)?;
+    let mut test = cx.cargo(TARGETS);
+    test.arg("--").args(&cx.filters);
+    follow(cx, test, &messages)
 }
 
 fn docs(cx: &Context) -> Result<Done, Trouble> {
-    follow(cx, &["test", "--workspace", "--no-fail-fast", "--doc"], Transcript::default())
+    let mut test = cx.cargo(&["test", "--workspace", "--no-fail-fast", "--doc"]);
+    test.arg("--").args(&cx.filters);
+    follow(cx, test, "")
 }
 
-fn follow(cx: &Context, arguments: &[&str], transcript: Transcript) -> Result<Done, Trouble> {
-    let mut transcript = transcript;
-    let mut command = cx.cargo(arguments);
-    command.arg("--").args(&cx.filters);
+/// Follows a `cargo test` to its end. `messages` are those of the same command with `--no-run`, for the targets' names.
+pub(crate) fn follow(
+    cx: &Context,
+    mut command: std::process::Command,
+    messages: &str,
+) -> Result<Done, Trouble> {
+    let mut transcript = Transcript::with_targets(messages);
     command.env("CARGO_TERM_COLOR", "never").env("CARGO_TERM_QUIET", "false");
     command.env_remove("CALLGATE_TEST_LONG");
     if cx.long {

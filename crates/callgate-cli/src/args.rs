@@ -56,7 +56,8 @@ Exit codes:
   143  ended by SIGTERM
 
 Files:
-  Configuration  `--config FILE`, else `$CALLGATE_CONFIG`, else `callgate/callgate.json` in
+  Configuration  `--config FILE`, else `$CALLGATE_CONFIG`, else `callgate.json` in the working
+                 directory if `callgate trust` was told so, else `callgate/callgate.json` in
                  `$XDG_CONFIG_HOME` (~/.config); JSON with comments
   Session logs   `callgate/` in `$XDG_STATE_HOME` (~/.local/state), readable by you alone";
 
@@ -69,6 +70,7 @@ pub(crate) enum Command {
     Sdk(SdkArguments),
     Serve(ServeArguments),
     Check(CheckArguments),
+    Trust(TrustArguments),
     Log(LogArguments),
     /// Judge schemas and values, and show schemas as types; for authors of tools
     #[command(subcommand)]
@@ -285,6 +287,23 @@ pub(crate) struct CheckArguments {
     /// The configuration file
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+}
+
+/// Use the `callgate.json` of this directory from now on, as it is now
+///
+/// A configuration starts programs, and whoever wrote the directory wrote it. So it is used only after you have read it
+/// and said so here; when it changes, you are asked again. A file named by `--config` or `$CALLGATE_CONFIG` needs no trust.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  callgate trust
+  callgate trust --revoke
+
+Exit codes: 0 when it is done, 2 when there is no file or it cannot be used")]
+pub(crate) struct TrustArguments {
+    /// Do not use it any more
+    #[arg(long)]
+    pub(crate) revoke: bool,
 }
 
 /// Show the log of a session: its calls, how they ended, and what rules said about them

@@ -7,6 +7,7 @@ mod schema;
 mod sdk;
 mod serve;
 mod tools;
+mod trust;
 
 use crate::args::Command;
 use crate::environment::Environment;
@@ -25,6 +26,7 @@ pub(crate) fn run(
         Command::Sdk(arguments) => sdk::run(&arguments, terminal, environment),
         Command::Serve(arguments) => serve::run(&arguments, terminal, environment),
         Command::Check(arguments) => check::run(&arguments, terminal, environment),
+        Command::Trust(arguments) => trust::run(&arguments, terminal, environment),
         Command::Log(arguments) => log::run(&arguments, terminal, environment),
         Command::Schema(command) => schema::run(&command),
     }

@@ -26,7 +26,7 @@ use callgate::{Mode, SdkDetail, SdkOptions};
 use callgate_mcp::ServerConfig;
 
 pub(crate) use engine::Engine;
-pub(crate) use locate::{Location, ignored, locate};
+pub(crate) use locate::{FILE_NAME, Located, Location, PassedOver, locate};
 pub(crate) use policy::{DenyRule, Policy};
 use problem::Problem;
 use section::Reader;

@@ -8,7 +8,7 @@ use callgate::{Layer, Mode, ToolRuntime};
 use callgate_tools::FileTools;
 
 use crate::args::SetupArguments;
-use crate::config::{self, Config, DenyRule, Loaded};
+use crate::config::{self, Config, DenyRule, Loaded, Located, PassedOver};
 use crate::engine::{EngineSettings, LastEnd};
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -135,9 +135,11 @@ pub(crate) fn read_config(
     environment: &Environment,
     terminal: Terminal,
 ) -> Result<Config, Failure> {
-    let location = config::locate(named, environment)?;
-    if let Some(ignored) = config::ignored(location.as_ref()) {
-        terminal.note(&ignored);
+    let Located { location, passed_over } = config::locate(named, environment)?;
+    match passed_over {
+        Some(PassedOver::Unknown(message)) => terminal.note(&message),
+        Some(PassedOver::NoLonger(message)) => terminal.warning(&message),
+        None => {}
     }
     let Loaded { config, warnings } = match &location {
         Some(location) => config::load(location, environment)?,

@@ -22,6 +22,7 @@ mod session_log;
 mod source;
 mod terminal;
 mod time;
+mod trust;
 
 use std::process::ExitCode;
 

@@ -76,6 +76,9 @@ fn options(config: &Config, environment: &Environment, terminal: Terminal) -> Ga
     if let Some(bytes) = config.sdk.inline_bytes {
         options.sdk_inline_bytes = bytes;
     }
+    if let Some(settle) = config.timeouts.settle {
+        options.settle_within = settle;
+    }
     let environment = environment.clone();
     options.log = Some(Arc::new(move || {
         session_log::open("serve", None, &environment, terminal).map_err(io::Error::other)

@@ -23,6 +23,9 @@ impl Text {
     /// Reads the file, which must be UTF-8.
     pub(super) fn read(location: &Location) -> Result<Self, Failure> {
         let name = location.path.display().to_string();
+        if let Some(text) = &location.text {
+            return Ok(Self::new(name, text.clone()));
+        }
         let text =
             File::open(&location.path).map_err(|error| error.to_string()).and_then(read_text);
         match text {

@@ -5,7 +5,7 @@ use crate::sandbox::{Sandbox, assert_shown};
 #[test]
 fn every_command_explains_itself() {
     let sandbox = Sandbox::new();
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 15] = [
         &["--help"],
         &["-h"],
         &["run", "--help"],
@@ -16,6 +16,7 @@ fn every_command_explains_itself() {
         &["sdk", "--help"],
         &["serve", "--help"],
         &["check", "--help"],
+        &["trust", "--help"],
         &["log", "--help"],
         &["schema", "--help"],
         &["schema", "check", "--help"],

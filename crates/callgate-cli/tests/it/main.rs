@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail the test")]
 
+mod client;
 mod config;
 mod engine;
 mod examples;
@@ -10,9 +11,12 @@ mod interrupt;
 mod limits;
 mod log;
 mod output;
+mod peers;
 mod policy;
 mod run;
 mod sandbox;
 mod schema;
 mod servers;
 mod tools;
+mod trust;
+mod writer;

@@ -63,6 +63,7 @@ impl Sandbox {
     pub(crate) fn logs(&self) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.state()) else { return Vec::new() };
         let mut logs: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        logs.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
         logs.sort();
         logs
     }

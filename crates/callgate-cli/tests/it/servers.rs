@@ -1,12 +1,12 @@
 //! Declared MCP servers: `serve` in front of them, `check`, and the commands that call their tools.
 
 use std::fmt::Write as _;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Stdio};
 
 use callgate::{Json, json};
 
+use crate::client::{Client, value_of};
 use crate::sandbox::{Sandbox, assert_shown};
+use crate::writer;
 
 /// A server in the shell that any machine has: two tools, of which `shout` fails.
 const SERVER: &str = r#"
@@ -168,62 +168,6 @@ fn what_our_own_block_says_about_servers_is_checked() {
     assert_shown!(said);
 }
 
-/// A gateway process with a client that speaks line by line.
-struct Client {
-    child: Child,
-    output: BufReader<std::process::ChildStdout>,
-    next: u64,
-}
-
-impl Client {
-    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
-        let mut command = sandbox.command();
-        command.arg("serve").args(["--config", "c.json"]).args(arguments);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
-        let mut client = Self { child, output, next: 0 };
-        client.ask("initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {} }));
-        client
-    }
-
-    fn ask(&mut self, method: &str, params: Json) -> Json {
-        self.next += 1;
-        let request =
-            json!({ "jsonrpc": "2.0", "id": self.next, "method": method, "params": params });
-        writeln!(self.child.stdin.as_mut().unwrap(), "{request}").unwrap();
-        loop {
-            let message = self.hear();
-            if message["id"] == json!(self.next) {
-                return message["result"].clone();
-            }
-        }
-    }
-
-    fn hear(&mut self) -> Json {
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        let message = Json::parse(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        assert_eq!(message["jsonrpc"], json!("2.0"));
-        message
-    }
-
-    fn call(&mut self, name: &str, arguments: Json) -> Json {
-        self.ask("tools/call", json!({ "name": name, "arguments": arguments }))
-    }
-
-    fn names(&mut self) -> Vec<String> {
-        let listed = self.ask("tools/list", json!({}));
-        let tools = listed["tools"].as_array().unwrap().iter();
-        tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
-    }
-
-    fn end(mut self) -> Option<i32> {
-        drop(self.child.stdin.take());
-        self.child.wait().unwrap().code()
-    }
-}
-
 #[test]
 fn a_client_sees_the_tools_of_the_servers_and_the_rules_hold() {
     let sandbox =
@@ -248,9 +192,8 @@ fn a_client_sees_the_tools_of_the_servers_and_the_rules_hold() {
 fn a_model_that_writes_programs_is_told_how_and_its_program_uses_all_tools() {
     let sandbox = project(r#""policy": { "deny": ["shell__shout"] }"#);
     let mut client = Client::start(&sandbox, &["--mode", "code", "--root", "."]);
-    let listed = client.ask("tools/list", json!({}));
-    assert_eq!(listed["tools"].as_array().unwrap().len(), 1);
-    let description = listed["tools"][0]["description"].as_str().unwrap().to_owned();
+    assert_eq!(client.names(), ["run_code"]);
+    let description = client.description();
     // The accessors of the program are those that the text shows.
     let accessor = |start: &str| {
         let line =
@@ -266,13 +209,31 @@ fn a_model_that_writes_programs_is_told_how_and_its_program_uses_all_tools() {
         accessor("tools.glob"),
         accessor("tools.shell__shout"),
     );
-    let answer = client.call("run_code", json!({ "code": program, "description": "Asks around" }));
-    let value = Json::parse(answer["content"][0]["text"].as_str().unwrap());
-    let value = value.unwrap_or_else(|error| panic!("{error}: {answer}"));
+    let value = value_of(&client.run(&program));
     assert_eq!(value["said"], json!("hello/first"));
     assert!(value["found"].to_string().contains("src/lib.rs"), "{value}");
     assert!(value["denied"].as_str().unwrap().starts_with("denied: "), "{value}");
     assert_eq!(client.end(), Some(0));
+}
+
+#[test]
+fn the_description_of_run_code_is_enough_to_write_a_program() {
+    let sandbox = project("");
+    let mut client = Client::start(&sandbox, &["--mode", "code", "--root", "."]);
+    let description = client.description();
+    let declared = writer::declarations(&description);
+    let wanted = [env_get(), "read".to_owned(), "grep".to_owned()];
+    let tools = wanted.map(|name| declared.iter().find(|tool| tool.name == name).unwrap().clone());
+    let wish = |name: &str| match name {
+        "path" => Some(json!("readme.md")),
+        "pattern" => Some(json!("TODO")),
+        _ => None,
+    };
+    let program =
+        writer::program(&tools.each_ref(), &wish, &|name| writer::accessor(&description, name));
+    let value = value_of(&client.run(&program));
+    assert_eq!(value[&*env_get()], json!("hello/first"), "{value}");
+    assert!(!value["read"].is_null() && !value["grep"].is_null(), "{program}\n{value}");
 }
 
 #[test]
@@ -304,10 +265,7 @@ fn signals_end_a_gateway_in_order() {
         let sandbox = project("");
         let mut client = Client::start(&sandbox, &[]);
         client.names();
-        let kill = format!("kill -s {signal} {}", client.child.id());
-        assert!(
-            std::process::Command::new("/bin/sh").args(["-c", &kill]).status().unwrap().success()
-        );
-        assert_eq!(client.child.wait().unwrap().code(), Some(code));
+        client.signal(signal);
+        assert_eq!(client.wait().code(), Some(code));
     }
 }

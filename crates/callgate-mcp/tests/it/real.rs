@@ -1,8 +1,7 @@
 //! A real server through the gateway answers what it answers directly.
 //!
-//! The servers are npm packages. `CALLGATE_TEST_SERVERS` names the folder of their programs, as
-//! `npm install --prefix DIR @modelcontextprotocol/server-everything` makes it:
-//! `DIR/node_modules/.bin`. Without it there is nothing to compare with.
+//! `cargo xtask test` installs it: `CALLGATE_TEST_SERVERS` names the folder of npm's programs, a
+//! `node_modules/.bin`. Without it there is nothing to compare with.
 
 use std::path::PathBuf;
 
@@ -13,11 +12,13 @@ use crate::support::{Client, gateway};
 
 /// The program of a server, if servers are installed.
 fn program(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("CALLGATE_TEST_SERVERS");
-    if folder.is_none() {
-        eprintln!("not run: set CALLGATE_TEST_SERVERS to the folder of installed servers");
-    }
-    Some(PathBuf::from(folder?).join(name)).filter(|program| program.exists())
+    let Some(folder) = std::env::var_os("CALLGATE_TEST_SERVERS") else {
+        eprintln!("not run: `cargo xtask test` installs what this talks to");
+        return None;
+    };
+    let program = PathBuf::from(folder).join(name);
+    assert!(program.exists(), "`{}` is not installed", program.display());
+    Some(program)
 }
 
 /// Arguments for the tools of the server that need some, and for those that take long or far.
