@@ -1,6 +1,7 @@
 //! Code Mode: the model writes one program, and every call it makes takes the one path.
 
 mod dialect;
+mod inbox;
 mod lane;
 mod lookup;
 mod python;
@@ -25,6 +26,11 @@ use crate::program::{Language, ProgramEnd, ProgramEngine, ProgramFailure};
 use crate::registry::Layer;
 use crate::tool::{Output, Returned, ToolContext, ToolDefinition};
 use lane::{Bound, Lane, Tally};
+
+/// What the inbox is made of.
+mod sync {
+    pub(super) use std::sync::{Mutex, MutexGuard, PoisonError};
+}
 
 /// The name of the tool that runs programs. Reserved always, in every scope.
 pub const RUN_CODE: &str = "run_code";

@@ -77,6 +77,6 @@ pub mod guide {
 }
 
 /// The code of the README runs as a test.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "macros"))]
 #[doc = include_str!("../../../README.md")]
 mod readme {}

@@ -7,14 +7,14 @@
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use callgate_schema::{Json, Str};
 use callgate_session::{CodeDispatch, CodeDispatchStart, Content, Session, Source, UserMessage};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use futures_util::task::AtomicWaker;
 
+use super::inbox::{Inbox, Refusal};
 use super::lookup::Lookup;
 use crate::call::CallInput;
 use crate::error::{ToolError, from_panic};
@@ -95,7 +95,8 @@ impl Lane {
         let clock = program.clock.clone();
         program.session =
             session.as_ref().map(|session| format!("session {}", session.instance()).into());
-        let host = Arc::new(Host::new(lookup, context.layer().shared.max_sub_calls));
+        let inbox = Inbox::new(context.layer().shared.max_sub_calls);
+        let host = Arc::new(Host { lookup, inbox });
         let signal = context.signal().child();
         let run = start_engine(engine, program, host.clone(), signal.clone());
         let lane = Self {
@@ -115,7 +116,7 @@ impl Lane {
     async fn drive(mut self) -> Result<Finished, ToolError> {
         loop {
             // A call that comes in from here on ends the wait below.
-            let seen = self.host.submissions();
+            let seen = self.host.inbox.count();
             self.take_settled();
             if self.started.front().is_some_and(|oldest| oldest.settled.is_some()) {
                 self.commit().await;
@@ -127,8 +128,8 @@ impl Lane {
                     return self.finish();
                 }
                 self.wait(seen).await;
-            } else if let Some((submitted, mode)) = self.next_to_start() {
-                self.start(submitted, mode).await;
+            } else if let Some((number, submitted, mode)) = self.next_to_start() {
+                self.start(number, submitted, mode).await;
             } else {
                 self.wait(seen).await;
             }
@@ -153,9 +154,9 @@ impl Lane {
 
     /// Ends the run for the calls that wait and for those that run.
     fn close(&self) {
-        if self.host.close() {
-            self.signal.cancel(Cause::new(Cause::RUN_ENDED, "the program is over"));
-        }
+        let Some(waiting) = self.host.inbox.close() else { return };
+        waiting.for_each(|submitted| submitted.refuse(Refusal::Closed));
+        self.signal.cancel(Cause::new(Cause::RUN_ENDED, "the program is over"));
     }
 
     fn take_settled(&mut self) {
@@ -171,14 +172,14 @@ impl Lane {
 
     /// The oldest waiting call, if it may start now. Its class is read anew each time: what was
     /// registered meanwhile counts.
-    fn next_to_start(&mut self) -> Option<(Submitted, ExecutionMode)> {
+    fn next_to_start(&mut self) -> Option<(u64, Submitted, ExecutionMode)> {
         if self.started.iter().any(|call| call.is_exclusive) {
             return None;
         }
         let has_room = self.background.bodies.len() < self.capacity();
         let is_alone = self.started.is_empty();
-        self.host.pop_if(|submitted| {
-            let mode = self.context.layer().execution_mode(&self.input(submitted));
+        self.host.inbox.pop_if(|number, submitted| {
+            let mode = self.context.layer().execution_mode(&self.input(number, &submitted.call));
             let may_start = match mode {
                 ExecutionMode::Parallel => has_room,
                 ExecutionMode::Exclusive => is_alone,
@@ -187,10 +188,10 @@ impl Lane {
         })
     }
 
-    fn input(&self, submitted: &Submitted) -> CallInput {
+    fn input(&self, number: u64, program_call: &ProgramCall) -> CallInput {
         let call = self.context.call();
-        let arguments = submitted.call.arguments.clone();
-        CallInput::new(self.sub_call_id(submitted.number), submitted.call.member.clone(), arguments)
+        let arguments = program_call.arguments.clone();
+        CallInput::new(self.sub_call_id(number), program_call.member.clone(), arguments)
             .nested_in(call.token(), call.root_id().clone())
             .with_signal(self.signal.clone())
             .on_clock(Some(self.clock.clone()))
@@ -200,9 +201,9 @@ impl Lane {
         format!("{}:code:{number}", self.context.call().id()).into()
     }
 
-    async fn start(&mut self, submitted: Submitted, mode: ExecutionMode) {
-        let input = self.input(&submitted);
-        let Submitted { number, call, reply } = submitted;
+    async fn start(&mut self, number: u64, submitted: Submitted, mode: ExecutionMode) {
+        let Submitted { call, reply } = submitted;
+        let input = self.input(number, &call);
         if let Err(error) = self.log_start(number, &call) {
             reply.send(Err(error.message().to_owned()));
             self.broken = Some(error);
@@ -311,12 +312,7 @@ impl Lane {
     /// can be done.
     async fn wait(&mut self, seen: u64) {
         let host = self.host.clone();
-        self.background
-            .wait_until(|task| {
-                host.waker.register(task.waker());
-                host.submissions() != seen
-            })
-            .await;
+        self.background.wait_until(|task| host.inbox.has_new(seen, task.waker())).await;
     }
 }
 
@@ -339,100 +335,43 @@ fn engine_failed(error: &EngineError) -> ToolError {
     ToolError::failed(format!("the program could not be run: {error}"))
 }
 
-/// Takes the calls of the program in, from whatever thread it runs on.
-struct Host {
-    /// Answers programs that look tools up.
-    lookup: Option<Lookup>,
-    /// How many calls are admitted in all.
-    limit: u64,
-    inbox: Mutex<Inbox>,
-    waker: AtomicWaker,
-}
-
-#[derive(Default)]
-struct Inbox {
-    is_closed: bool,
-    submitted: VecDeque<Submitted>,
-    /// How many calls were admitted so far: the number of the youngest.
-    count: u64,
-}
-
+/// A call of the program, and where its outcome goes.
 struct Submitted {
-    number: u64,
     call: ProgramCall,
     reply: Reply,
 }
 
-impl Host {
-    fn new(lookup: Option<Lookup>, limit: u64) -> Self {
-        Self { lookup, limit, inbox: Mutex::default(), waker: AtomicWaker::new() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inbox> {
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn submissions(&self) -> u64 {
-        self.lock().count
-    }
-
-    /// Takes the oldest waiting call if `judge` answers something for it.
-    fn pop_if<T>(&self, judge: impl FnOnce(&Submitted) -> Option<T>) -> Option<(Submitted, T)> {
-        // Judging calls user code (a classifier), so it happens without the lock; only the lane
-        // takes calls out, so the oldest is still the oldest afterwards.
-        let oldest = self.lock().submitted.pop_front()?;
-        let Some(answer) = judge(&oldest) else {
-            self.lock().submitted.push_front(oldest);
-            return None;
-        };
-        Some((oldest, answer))
-    }
-
-    /// Refuses all calls that wait or come later. Answers whether it was open.
-    fn close(&self) -> bool {
-        let (was_open, abandoned) = {
-            let mut inbox = self.lock();
-            let was_open = !std::mem::replace(&mut inbox.is_closed, true);
-            (was_open, std::mem::take(&mut inbox.submitted))
-        };
-        for submitted in abandoned {
-            refuse(&submitted.call, submitted.reply);
-        }
-        was_open
-    }
+/// The lane as the program sees it.
+struct Host {
+    /// Answers programs that look tools up.
+    lookup: Option<Lookup>,
+    inbox: Inbox<Submitted>,
 }
 
 impl ProgramHost for Host {
     fn call(&self, call: ProgramCall, reply: Reply) {
-        let lookup = self.lookup.as_ref().filter(|_| !self.lock().is_closed);
+        let lookup = self.lookup.as_ref().filter(|_| !self.inbox.is_closed());
         if let Some(answer) = lookup.and_then(|lookup| lookup.answer(&call)) {
             reply.send(answer.map_err(|error| error.for_program()));
             return;
         }
-        let mut inbox = self.lock();
-        if inbox.is_closed {
-            drop(inbox);
-            refuse(&call, reply);
-            return;
+        if let Err((submitted, refusal)) = self.inbox.push(Submitted { call, reply }) {
+            submitted.refuse(refusal);
         }
-        if inbox.count == self.limit {
-            drop(inbox);
-            reply.send(Err(format!(
-                "denied: `{}` was not called, a program may make at most {} calls",
-                call.member, self.limit
-            )));
-            return;
-        }
-        inbox.count += 1;
-        let number = inbox.count;
-        inbox.submitted.push_back(Submitted { number, call, reply });
-        drop(inbox);
-        self.waker.wake();
     }
 }
 
-fn refuse(call: &ProgramCall, reply: Reply) {
-    reply.send(Err(format!("aborted: `{}` was not called, the program is over", call.member)));
+impl Submitted {
+    fn refuse(self, refusal: Refusal) {
+        let name = &self.call.member;
+        let message = match refusal {
+            Refusal::Closed => format!("aborted: `{name}` was not called, the program is over"),
+            Refusal::Limit(limit) => {
+                format!("denied: `{name}` was not called, a program may make at most {limit} calls")
+            }
+        };
+        self.reply.send(Err(message));
+    }
 }
 
 /// Which sub-calls of a run were made and how they ended.
