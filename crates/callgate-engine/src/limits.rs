@@ -41,6 +41,16 @@ impl Limits {
     /// Whole numbers up to here are exact wherever the setting travels.
     const MAX_OUTPUT: u64 = (1 << 53) - 1;
 
+    /// Room in a frame for what stands around a value.
+    const FRAME: usize = 64 << 10;
+
+    /// The longest frame a worker may send: a value as large as its memory, or all of its output.
+    pub(crate) fn frame_cap(&self) -> usize {
+        let output = usize::try_from(self.output).unwrap_or(usize::MAX);
+        let longest = usize::try_from(u32::MAX / 2).unwrap_or(usize::MAX);
+        self.memory.max(output).saturating_add(Self::FRAME).min(longest)
+    }
+
     pub(crate) fn check(&self) -> Result<(), EngineError> {
         let refuse = |what: String| Err(EngineError::new(what));
         if self.compute.is_zero() {

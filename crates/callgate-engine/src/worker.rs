@@ -24,22 +24,22 @@
 //! started for each run.
 
 mod confine;
-mod confinement;
+pub(crate) mod confinement;
 mod deadline;
 mod declared;
-mod engine;
+pub(crate) mod engine;
 mod failure;
-mod frame;
-mod limit;
+pub(crate) mod frame;
+pub(crate) mod limit;
 mod link;
-mod message;
-mod pool;
-mod process;
-mod raw;
-mod run;
+pub(crate) mod message;
+pub(crate) mod pool;
+pub(crate) mod process;
+pub(crate) mod raw;
+pub(crate) mod run;
 mod serve;
 #[cfg(target_os = "linux")]
-mod system_calls;
+pub(crate) mod system_calls;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

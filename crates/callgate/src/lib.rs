@@ -62,7 +62,7 @@ pub mod schema {
 }
 
 /// Program engines.
-#[cfg(feature = "typescript")]
+#[cfg(any(feature = "typescript", feature = "python"))]
 pub mod engine {
     pub use callgate_engine::*;
 }

@@ -85,11 +85,11 @@ impl Measure {
 
 impl Confinement {
     /// Nothing is in force so far.
-    pub(super) fn none() -> Self {
+    pub(crate) fn none() -> Self {
         Self(Measure::ALL.map(|_| Effect::None("not tried".into())))
     }
 
-    pub(super) fn set(&mut self, measure: Measure, effect: Effect) {
+    pub(crate) fn set(&mut self, measure: Measure, effect: Effect) {
         self.0[measure as usize] = effect;
     }
 
@@ -109,7 +109,7 @@ impl Confinement {
         }
     }
 
-    pub(super) fn write(&self) -> Json {
+    pub(crate) fn write(&self) -> Json {
         let effects = self.0.iter().map(|effect| match effect {
             Effect::Full => Json::from(Object::builder().build()),
             Effect::Partial(why) => Object::builder().with("partial", why.clone()).build().into(),
@@ -118,7 +118,7 @@ impl Confinement {
         effects.collect::<Vec<Json>>().into()
     }
 
-    pub(super) fn read(json: &Json) -> Option<Self> {
+    pub(crate) fn read(json: &Json) -> Option<Self> {
         let mut confinement = Self::none();
         let effects = json.as_array()?;
         for (measure, effect) in Measure::ALL.into_iter().zip(effects.iter()) {

@@ -30,8 +30,6 @@ use crate::typescript::TypeScript;
 
 /// Workers that wait for a program, unless [`WorkerBuilder::pool`] says otherwise.
 const POOL: usize = 2;
-/// Room in a frame for what stands around a value.
-const FRAME: usize = 64 << 10;
 /// Address space a worker needs besides twice its memory: its own code and libraries, and stacks.
 const ADDRESS_SPACE: u64 = 256 << 20;
 
@@ -250,13 +248,11 @@ struct Launcher {
 
 impl Launcher {
     fn new(executable: PathBuf, limits: &Limits) -> Self {
-        let output = usize::try_from(limits.output).unwrap_or(usize::MAX);
-        let longest = usize::try_from(u32::MAX / 2).unwrap_or(usize::MAX);
         let boot = Boot {
             limits: limits.clone(),
             address_space: (limits.memory as u64).saturating_mul(2).saturating_add(ADDRESS_SPACE),
             cpu_seconds: (limits.compute.as_secs().saturating_add(2)).saturating_mul(RUNS.into()),
-            frame_cap: limits.memory.max(output).saturating_add(FRAME).min(longest),
+            frame_cap: limits.frame_cap(),
         };
         Self { executable, boot }
     }
@@ -280,13 +276,14 @@ impl Launch for Launcher {
             inbox: Inbox::new(self.boot.frame_cap),
             leash: Arc::new(process),
             is_ready: false,
+            serves_one: false,
             runs: 0,
         })
     }
 }
 
 /// Waits until a new worker has said how it is confined.
-fn greet(mut worker: Worker) -> Result<(Worker, Confinement), EngineError> {
+pub(crate) fn greet(mut worker: Worker) -> Result<(Worker, Confinement), EngineError> {
     let by = Instant::now() + START;
     let failed = |why: &str| EngineError::new(format!("a worker process did not get ready: {why}"));
     loop {

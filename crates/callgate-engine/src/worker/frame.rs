@@ -20,7 +20,7 @@ const LARGE_CHUNK: usize = 1 << 20;
 
 /// What arrived and was not looked at.
 #[derive(Debug)]
-pub(super) struct Inbox {
+pub(crate) struct Inbox {
     bytes: Vec<u8>,
     /// Where the first frame begins.
     start: usize,
@@ -29,11 +29,11 @@ pub(super) struct Inbox {
 
 /// A frame that is longer than allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TooLong;
+pub(crate) struct TooLong;
 
 /// What reading from the socket came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Received {
+pub(crate) enum Received {
     /// Something arrived.
     Some,
     /// There is nothing at the moment.
@@ -44,12 +44,12 @@ pub(super) enum Received {
 
 impl Inbox {
     /// An empty one for frames of at most `cap` bytes.
-    pub(super) fn new(cap: usize) -> Self {
+    pub(crate) fn new(cap: usize) -> Self {
         Self { bytes: Vec::new(), start: 0, cap }
     }
 
     /// Takes the next frame, if it is there as a whole, and hands its kind and payload to `read`.
-    pub(super) fn next<R>(&mut self, read: impl Fn(u8, &[u8]) -> R) -> Result<Option<R>, TooLong> {
+    pub(crate) fn next<R>(&mut self, read: impl Fn(u8, &[u8]) -> R) -> Result<Option<R>, TooLong> {
         loop {
             let Some(length) = length_at(&self.bytes[self.start..]) else { return Ok(None) };
             if length > self.cap {
@@ -68,7 +68,7 @@ impl Inbox {
     }
 
     /// Whether a frame of that kind is there as a whole.
-    pub(super) fn holds(&self, kind: u8) -> bool {
+    pub(crate) fn holds(&self, kind: u8) -> bool {
         let mut rest = &self.bytes[self.start..];
         while let Some(length) = length_at(rest) {
             match rest.get(HEAD..HEAD + length) {
@@ -81,12 +81,12 @@ impl Inbox {
     }
 
     /// Whether nothing is left over, not even a part of a frame.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.start == self.bytes.len()
     }
 
     /// Reads what is there. With `wait` it waits until something is.
-    pub(super) fn receive(&mut self, socket: impl AsFd, wait: bool) -> Received {
+    pub(crate) fn receive(&mut self, socket: impl AsFd, wait: bool) -> Received {
         self.bytes.drain(..std::mem::take(&mut self.start));
         self.bytes.reserve(self.room());
         let flags = if wait { RecvFlags::empty() } else { RecvFlags::DONTWAIT };
@@ -103,7 +103,7 @@ impl Inbox {
 
     /// Takes bytes in as if they had arrived.
     #[cfg(test)]
-    pub(super) fn feed(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
@@ -132,7 +132,7 @@ fn length_at(bytes: &[u8]) -> Option<usize> {
 
 /// What waits to be sent.
 #[derive(Debug, Default)]
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     bytes: Vec<u8>,
     /// How much of it was sent.
     sent: usize,
@@ -142,7 +142,7 @@ impl Outbox {
     /// Adds a frame whose payload `write` writes.
     ///
     /// A payload of more than `cap` bytes, or more than a length can say, is taken back.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         kind: u8,
         cap: usize,
@@ -163,7 +163,7 @@ impl Outbox {
     }
 
     /// Adds everything that waits in another one.
-    pub(super) fn append(&mut self, other: Self) {
+    pub(crate) fn append(&mut self, other: Self) {
         if self.is_empty() {
             *self = other;
         } else {
@@ -173,17 +173,17 @@ impl Outbox {
 
     /// What waits.
     #[cfg(test)]
-    pub(super) fn into_bytes(mut self) -> Vec<u8> {
+    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
         self.bytes.split_off(self.sent)
     }
 
     /// How many bytes wait.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.bytes.len() - self.sent
     }
 
     /// Whether nothing waits.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
@@ -192,7 +192,7 @@ impl Outbox {
     /// # Errors
     ///
     /// If the other side is gone.
-    pub(super) fn flush(&mut self, socket: impl AsFd) -> io::Result<bool> {
+    pub(crate) fn flush(&mut self, socket: impl AsFd) -> io::Result<bool> {
         while !self.is_empty() {
             match send(&socket, &self.bytes[self.sent..], send_flags()) {
                 Ok(count) => self.sent += count,
@@ -236,13 +236,13 @@ fn send_flags() -> SendFlags {
 
 /// Makes sending to a worker that is gone an error and not a signal that ends the host.
 #[cfg(target_vendor = "apple")]
-pub(super) fn without_signal(socket: impl AsFd) -> io::Result<()> {
+pub(crate) fn without_signal(socket: impl AsFd) -> io::Result<()> {
     Ok(rustix::net::sockopt::set_socket_nosigpipe(socket, true)?)
 }
 
 /// Makes sending to a worker that is gone an error and not a signal that ends the host.
 #[cfg(not(target_vendor = "apple"))]
 #[expect(clippy::unnecessary_wraps, reason = "it can fail where the flag of a send does not exist")]
-pub(super) fn without_signal(_socket: impl AsFd) -> io::Result<()> {
+pub(crate) fn without_signal(_socket: impl AsFd) -> io::Result<()> {
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::process::Leash;
 use crate::limits::Limits;
 
 /// How long a new worker may take to get ready.
-pub(super) const START: Duration = Duration::from_secs(10);
+pub(crate) const START: Duration = Duration::from_secs(10);
 /// How far a program may overrun its compute budget before it is killed: it is stopped by its own
 /// interpreter before that, unless it sits in a function that cannot be interrupted.
 const OVERRUN: Duration = Duration::from_millis(25);
@@ -20,7 +20,7 @@ const OVERRUN: Duration = Duration::from_millis(25);
 const STEP: Duration = Duration::from_millis(5);
 
 /// The wall ceiling, the compute budget and every deadline of one run.
-pub(super) struct Limit {
+pub(crate) struct Limit {
     link: Arc<Link>,
     leash: Arc<dyn Leash>,
     clock: RunClock,
@@ -45,7 +45,7 @@ enum Phase {
 
 impl Limit {
     /// The limits of a run that began at `started`, and whose worker has to get ready first.
-    pub(super) fn new(
+    pub(crate) fn new(
         link: Arc<Link>,
         leash: Arc<dyn Leash>,
         clock: RunClock,
@@ -62,7 +62,7 @@ impl Limit {
     }
 
     /// The program begins now.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         let used = self.leash.processor_time();
         *self.phase() = Phase::Running(used);
         if let Some(used) = used {
@@ -71,17 +71,17 @@ impl Limit {
     }
 
     /// From now on only this deadline counts.
-    pub(super) fn kill_at(&self, at: Instant) {
+    pub(crate) fn kill_at(&self, at: Instant) {
         *self.phase() = Phase::Stopping(at);
     }
 
     /// The run is over, and the worker is not touched any more.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         *self.phase() = Phase::Over;
     }
 
     /// When to look for the first time.
-    pub(super) fn first(&self) -> Instant {
+    pub(crate) fn first(&self) -> Instant {
         let now = Instant::now();
         match *self.phase() {
             Phase::Starting(at) | Phase::Stopping(at) => at,

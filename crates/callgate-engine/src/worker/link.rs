@@ -17,7 +17,7 @@ const CALL: usize = 256;
 
 /// Answers find their way through it, and whoever ends the run says so here.
 #[derive(Debug, Default)]
-pub(super) struct Link {
+pub(crate) struct Link {
     out: Mutex<Out>,
     verdict: OnceLock<Verdict>,
     waker: AtomicWaker,
@@ -33,7 +33,7 @@ struct Out {
 
 /// What ended a run. The first one counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// The worker said how the program ended.
     Ended,
     /// It was cancelled, with this cause.
@@ -62,24 +62,24 @@ impl Link {
     }
 
     /// Ends the run, unless it ended already; whether this is what ended it.
-    pub(super) fn decide(&self, verdict: Verdict) -> bool {
+    pub(crate) fn decide(&self, verdict: Verdict) -> bool {
         let is_first = self.verdict.set(verdict).is_ok();
         self.waker.wake();
         is_first
     }
 
     /// What ended the run, once it ended.
-    pub(super) fn verdict(&self) -> Option<&Verdict> {
+    pub(crate) fn verdict(&self) -> Option<&Verdict> {
         self.verdict.get()
     }
 
     /// Wakes this task from now on.
-    pub(super) fn wake(&self, cx: &Context<'_>) {
+    pub(crate) fn wake(&self, cx: &Context<'_>) {
         self.waker.register(cx.waker());
     }
 
     /// Adds a frame to what is sent next.
-    pub(super) fn push(
+    pub(crate) fn push(
         &self,
         write: impl FnOnce(&mut Outbox) -> Result<(), TooLong>,
     ) -> Result<(), TooLong> {
@@ -87,7 +87,7 @@ impl Link {
     }
 
     /// Sends as much as the socket takes; whether that was everything.
-    pub(super) fn flush(&self, socket: impl AsFd) -> bool {
+    pub(crate) fn flush(&self, socket: impl AsFd) -> bool {
         let mut out = self.out();
         out.outbox.flush(socket).unwrap_or_else(|_| {
             // The other side is gone. Reading tells the same, after its last words.
@@ -97,13 +97,13 @@ impl Link {
     }
 
     /// How many bytes the run holds here for the sake of its calls.
-    pub(super) fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         let out = self.out();
         out.unanswered.saturating_add(out.outbox.len())
     }
 
     /// The reply to a call of that size.
-    pub(super) fn reply(self: &Arc<Self>, id: u64, size: usize) -> Reply {
+    pub(crate) fn reply(self: &Arc<Self>, id: u64, size: usize) -> Reply {
         let size = size.saturating_add(CALL);
         self.out().unanswered += size;
         let link = self.clone();
@@ -130,7 +130,7 @@ impl Link {
     }
 
     /// Lets no answer through any more.
-    pub(super) fn close(&self) {
+    pub(crate) fn close(&self) {
         self.out().is_closed = true;
     }
 }

@@ -24,7 +24,7 @@ const PROGRAM: u8 = b'P';
 /// The answer to a call.
 const ANSWER: u8 = b'A';
 /// The program should end.
-pub(super) const STOP: u8 = b'S';
+pub(crate) const STOP: u8 = b'S';
 
 // What a worker says.
 
@@ -42,19 +42,19 @@ const ANY_LENGTH: usize = usize::MAX;
 
 /// What a worker is told before anything else.
 #[derive(Clone, Debug)]
-pub(super) struct Boot {
-    pub(super) limits: Limits,
+pub(crate) struct Boot {
+    pub(crate) limits: Limits,
     /// Bytes of address space.
-    pub(super) address_space: u64,
+    pub(crate) address_space: u64,
     /// Seconds of computing in the whole life of the worker.
-    pub(super) cpu_seconds: u64,
+    pub(crate) cpu_seconds: u64,
     /// The longest frame it may send.
-    pub(super) frame_cap: usize,
+    pub(crate) frame_cap: usize,
 }
 
 /// What a worker hears.
 #[derive(Debug)]
-pub(super) enum ToWorker {
+pub(crate) enum ToWorker {
     Boot(Boot),
     Program { source: Str, namespaces: Vec<Namespace> },
     Answer(Answer),
@@ -63,7 +63,7 @@ pub(super) enum ToWorker {
 
 /// What a host hears.
 #[derive(Debug)]
-pub(super) enum ToHost {
+pub(crate) enum ToHost {
     Ready(Confinement),
     Call { call: Outgoing, size: usize },
     Log(Str),
@@ -71,11 +71,11 @@ pub(super) enum ToHost {
 }
 
 /// How a worker says that a program ended.
-pub(super) type Ended = Result<Option<Json>, ProgramFailure>;
+pub(crate) type Ended = Result<Option<Json>, ProgramFailure>;
 
 impl ToWorker {
     /// Reads a frame; none if it makes no sense.
-    pub(super) fn read(kind: u8, payload: &[u8]) -> Option<Self> {
+    pub(crate) fn read(kind: u8, payload: &[u8]) -> Option<Self> {
         if kind == STOP {
             return Some(Self::Stop);
         }
@@ -104,7 +104,7 @@ impl ToWorker {
 
 impl ToHost {
     /// Reads a frame; none if it makes no sense, and then it has no effect.
-    pub(super) fn read(kind: u8, payload: &[u8]) -> Option<Self> {
+    pub(crate) fn read(kind: u8, payload: &[u8]) -> Option<Self> {
         if kind == LOG {
             return std::str::from_utf8(payload).ok().map(|entry| Self::Log(entry.into()));
         }
@@ -181,7 +181,7 @@ fn kind_named(name: &str) -> Option<FailureKind> {
 
 // Writing. The host has no caps to keep: what it sends was made by tools and by its own caller.
 
-pub(super) fn boot(out: &mut Outbox, boot: &Boot) -> Result<(), TooLong> {
+pub(crate) fn boot(out: &mut Outbox, boot: &Boot) -> Result<(), TooLong> {
     let Boot { limits, address_space, cpu_seconds, frame_cap } = boot;
     let compute = u64::try_from(limits.compute.as_nanos()).unwrap_or(u64::MAX);
     let json = Object::builder()
@@ -195,7 +195,7 @@ pub(super) fn boot(out: &mut Outbox, boot: &Boot) -> Result<(), TooLong> {
     push(out, BOOT, &Json::from(json.build()))
 }
 
-pub(super) fn program(
+pub(crate) fn program(
     out: &mut Outbox,
     source: &Str,
     namespaces: &[Namespace],
@@ -217,7 +217,7 @@ fn write_namespace(namespace: &Namespace) -> Json {
     json.build().into()
 }
 
-pub(super) fn answer(out: &mut Outbox, answer: &Answer) -> Result<(), TooLong> {
+pub(crate) fn answer(out: &mut Outbox, answer: &Answer) -> Result<(), TooLong> {
     out.push(ANSWER, ANY_LENGTH, |bytes| match &answer.result {
         Ok(value) => write(bytes, format_args!("[{},{value}]", answer.id)),
         Err(message) => {
@@ -227,27 +227,27 @@ pub(super) fn answer(out: &mut Outbox, answer: &Answer) -> Result<(), TooLong> {
     })
 }
 
-pub(super) fn stop(out: &mut Outbox) -> Result<(), TooLong> {
+pub(crate) fn stop(out: &mut Outbox) -> Result<(), TooLong> {
     out.push(STOP, ANY_LENGTH, |_| ())
 }
 
 // A worker keeps to the cap it was given; whatever is longer would cost it its life.
 
-pub(super) fn ready(out: &mut Outbox, confinement: &Confinement) -> Result<(), TooLong> {
+pub(crate) fn ready(out: &mut Outbox, confinement: &Confinement) -> Result<(), TooLong> {
     push(out, READY, &confinement.write())
 }
 
-pub(super) fn call(out: &mut Outbox, cap: usize, call: &Outgoing) -> Result<(), TooLong> {
+pub(crate) fn call(out: &mut Outbox, cap: usize, call: &Outgoing) -> Result<(), TooLong> {
     let Outgoing { id, global, member, arguments } = call;
     let (global, member) = (Json::from(global), Json::from(member));
     out.push(CALL, cap, |bytes| write(bytes, format_args!("[{id},{global},{member},{arguments}]")))
 }
 
-pub(super) fn log(out: &mut Outbox, cap: usize, entry: &str) -> Result<(), TooLong> {
+pub(crate) fn log(out: &mut Outbox, cap: usize, entry: &str) -> Result<(), TooLong> {
     out.push(LOG, cap, |bytes| bytes.extend_from_slice(entry.as_bytes()))
 }
 
-pub(super) fn end(out: &mut Outbox, cap: usize, end: &ProgramEnd) -> Result<(), TooLong> {
+pub(crate) fn end(out: &mut Outbox, cap: usize, end: &ProgramEnd) -> Result<(), TooLong> {
     let json = match &end.failure {
         Some(failure) => {
             let position = failure.position;

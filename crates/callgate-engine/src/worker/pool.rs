@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// How long a worker takes, about, to get ready for its next program.
 const REST: Duration = Duration::from_millis(1);
 /// How many programs one worker runs.
-pub(super) const RUNS: u32 = 256;
+pub(crate) const RUNS: u32 = 256;
 /// A worker that holds more memory than this after a run is not kept.
 const RESIDENT: u64 = 32 << 20;
 /// In less time no program fills that much memory, and asking takes time too.
@@ -29,14 +29,17 @@ const SHORT: Duration = Duration::from_millis(2);
 
 /// A process that runs one program at a time.
 #[derive(Debug)]
-pub(super) struct Worker {
-    pub(super) socket: UnixStream,
-    pub(super) inbox: Inbox,
-    pub(super) leash: Arc<dyn Leash>,
+pub(crate) struct Worker {
+    pub(crate) socket: UnixStream,
+    pub(crate) inbox: Inbox,
+    pub(crate) leash: Arc<dyn Leash>,
     /// Whether it said how it is confined, and that was enough.
-    pub(super) is_ready: bool,
+    pub(crate) is_ready: bool,
+    /// Whether it is the child of one program: it hears no word to stop, and nothing is left of it
+    /// but to bury it.
+    pub(crate) serves_one: bool,
     /// How many programs it was given.
-    pub(super) runs: u32,
+    pub(crate) runs: u32,
 }
 
 impl Worker {
@@ -63,14 +66,14 @@ impl Worker {
 }
 
 /// Starts workers.
-pub(super) trait Launch: Send + Sync + fmt::Debug {
+pub(crate) trait Launch: Send + Sync + fmt::Debug {
     /// Starts one. It is called on the thread that [`starting`] is about.
     fn launch(&self) -> Result<Worker, EngineError>;
 }
 
 /// The workers of an engine.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(crate) struct Pool {
     launcher: Box<dyn Launch>,
     /// How many unused workers are kept, and how many used ones.
     size: usize,
@@ -96,13 +99,13 @@ struct Used {
 }
 
 /// What [`Pool::take`] has.
-pub(super) enum Taken {
+pub(crate) enum Taken {
     Now(Worker),
     Later(oneshot::Receiver<Result<Worker, EngineError>>),
 }
 
 impl Pool {
-    pub(super) fn new(launcher: Box<dyn Launch>, size: usize) -> Arc<Self> {
+    pub(crate) fn new(launcher: Box<dyn Launch>, size: usize) -> Arc<Self> {
         Arc::new(Self { launcher, size, idle: Mutex::default() })
     }
 
@@ -112,7 +115,7 @@ impl Pool {
 
     /// A worker for a program of that session; without a session, one that nobody had and nobody
     /// will have.
-    pub(super) fn take(self: &Arc<Self>, session: Option<&Str>) -> Taken {
+    pub(crate) fn take(self: &Arc<Self>, session: Option<&Str>) -> Taken {
         if let Some(worker) = session.and_then(|session| self.take_used(session, self.size)) {
             return Taken::Now(worker);
         }
@@ -164,7 +167,7 @@ impl Pool {
     }
 
     /// Starts a worker and waits for it.
-    pub(super) fn start_and_wait(self: &Arc<Self>) -> Result<Worker, EngineError> {
+    pub(crate) fn start_and_wait(self: &Arc<Self>) -> Result<Worker, EngineError> {
         let (give, worker) = std::sync::mpsc::channel();
         let pool = self.clone();
         starting(move || {
@@ -174,7 +177,7 @@ impl Pool {
     }
 
     /// Has workers started until enough of them wait.
-    pub(super) fn refill(self: &Arc<Self>) {
+    pub(crate) fn refill(self: &Arc<Self>) {
         let missing = {
             let mut idle = self.idle();
             let missing = self.size.saturating_sub(idle.fresh.len() + idle.starting);
@@ -188,13 +191,13 @@ impl Pool {
     }
 
     /// Takes a worker in that nobody had.
-    pub(super) fn add(&self, worker: Worker) {
+    pub(crate) fn add(&self, worker: Worker) {
         self.idle().fresh.push_back(worker);
     }
 
     /// Takes a worker back from a session, after a program that took `time`, or hands it back if
     /// it is not to be used again.
-    pub(super) fn give_back(
+    pub(crate) fn give_back(
         self: &Arc<Self>,
         session: Option<&Str>,
         worker: Worker,
@@ -226,7 +229,7 @@ fn add_fresh(pool: &Weak<Pool>) {
     idle.fresh.extend(started);
 }
 
-pub(super) fn no_thread() -> EngineError {
+pub(crate) fn no_thread() -> EngineError {
     EngineError::new("no worker process: the thread that starts them could not be started")
 }
 

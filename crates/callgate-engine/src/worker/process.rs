@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -21,7 +21,7 @@ use super::frame::without_signal;
 use super::raw;
 
 /// The hold a host has on the process of one program.
-pub(super) trait Leash: Send + Sync + fmt::Debug {
+pub(crate) trait Leash: Send + Sync + fmt::Debug {
     /// Ends the process at once. Twice is harmless.
     fn kill(&self);
 
@@ -39,7 +39,7 @@ pub(super) trait Leash: Send + Sync + fmt::Debug {
 }
 
 /// A child of this process.
-pub(super) struct Process {
+pub(crate) struct Process {
     pid: Pid,
     /// Seconds of processor time it may have in its whole life.
     cpu_seconds: u64,
@@ -52,23 +52,28 @@ impl Process {
     ///
     /// It must be called on a thread that outlives the process: the kernel ends a worker with the
     /// *thread* that started it. [`starting`] is one.
-    pub(super) fn start(
+    pub(crate) fn start(
         executable: &Path,
         argument: &str,
         cpu_seconds: u64,
     ) -> io::Result<(Self, UnixStream)> {
-        let (ours, theirs) = UnixStream::pair()?;
-        ours.set_nonblocking(true)?;
-        without_signal(&ours)?;
+        let (ours, theirs) = channel()?;
         let mut command = Command::new(executable);
+        command.arg0("callgate-worker").arg(argument).stderr(Stdio::null());
+        Ok((Self::spawn(command, theirs.into(), cpu_seconds)?, ours))
+    }
+
+    /// Starts a command with no environment, no files and that socket as its standard input.
+    pub(crate) fn spawn(
+        mut command: Command,
+        socket: OwnedFd,
+        cpu_seconds: u64,
+    ) -> io::Result<Self> {
         command
-            .arg0("callgate-worker")
-            .arg(argument)
             .env_clear()
             .current_dir("/")
-            .stdin(OwnedFd::from(theirs))
+            .stdin(socket)
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
             // What a person types at the host's terminal is not for its workers.
             .process_group(0);
         // The thread that will wait for it is there before it is needed.
@@ -78,7 +83,12 @@ impl Process {
             let _ = child.kill();
             return Err(io::Error::other("the process has no number"));
         };
-        Ok((Self { pid, cpu_seconds, child: Mutex::new(Some(child)) }, ours))
+        Ok(Self { pid, cpu_seconds, child: Mutex::new(Some(child)) })
+    }
+
+    /// What it says on standard error, if that is a pipe.
+    pub(crate) fn take_stderr(&self) -> Option<ChildStderr> {
+        self.child().as_mut()?.stderr.take()
     }
 
     fn child(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
@@ -127,12 +137,8 @@ impl Leash for Process {
 
     #[cfg(target_os = "linux")]
     fn limit_processor_time(&self, total: Duration) {
-        use rustix::process::{Resource, Rlimit, prlimit};
-        // One second more: the kernel counts whole ones.
-        let current = total.as_secs().saturating_add(1).min(self.cpu_seconds);
-        let limit = Rlimit { current: Some(current), maximum: Some(self.cpu_seconds) };
         // The limit of its whole life stands behind this one.
-        let _ = prlimit(Some(self.pid), Resource::Cpu, limit);
+        let _ = limit_processor_time(self.pid, total, self.cpu_seconds);
     }
 
     #[cfg(not(target_os = "linux"))]
@@ -151,8 +157,31 @@ impl Drop for Process {
     }
 }
 
+/// Has the kernel end a process that used that much processor time, and any that used so many
+/// seconds.
+#[cfg(target_os = "linux")]
+pub(crate) fn limit_processor_time(
+    process: Pid,
+    total: Duration,
+    at_most: u64,
+) -> rustix::io::Result<()> {
+    use rustix::process::{Resource, Rlimit, prlimit};
+    // One second more: the kernel counts whole ones.
+    let current = total.as_secs().saturating_add(1).min(at_most);
+    let limit = Rlimit { current: Some(current), maximum: Some(at_most) };
+    prlimit(Some(process), Resource::Cpu, limit).map(drop)
+}
+
+/// The two ends of a socket between a host and a worker: the first is the host's.
+pub(crate) fn channel() -> io::Result<(UnixStream, UnixStream)> {
+    let (ours, theirs) = UnixStream::pair()?;
+    ours.set_nonblocking(true)?;
+    without_signal(&ours)?;
+    Ok((ours, theirs))
+}
+
 /// The program this process runs, as one that can be started again.
-pub(super) fn this_program() -> io::Result<PathBuf> {
+pub(crate) fn this_program() -> io::Result<PathBuf> {
     // Holds for a program whose file was moved or replaced meanwhile, too.
     let link = Path::new("/proc/self/exe");
     if link.exists() { Ok(link.to_owned()) } else { std::env::current_exe() }
@@ -161,13 +190,13 @@ pub(super) fn this_program() -> io::Result<PathBuf> {
 type Task = Box<dyn FnOnce() + Send>;
 
 /// Runs a task on the thread that starts processes. It lives as long as this process.
-pub(super) fn starting(task: impl FnOnce() + Send + 'static) {
+pub(crate) fn starting(task: impl FnOnce() + Send + 'static) {
     static THREAD: OnceLock<Sender<Task>> = OnceLock::new();
     run_on(&THREAD, "callgate-start", Box::new(task));
 }
 
 /// Runs a task on the thread that waits for processes to end.
-pub(super) fn ending(task: impl FnOnce() + Send + 'static) {
+pub(crate) fn ending(task: impl FnOnce() + Send + 'static) {
     static THREAD: OnceLock<Sender<Task>> = OnceLock::new();
     run_on(&THREAD, "callgate-end", Box::new(task));
 }

@@ -43,16 +43,16 @@ const GRACE: Duration = Duration::from_millis(100);
 const FRAMES_A_TURN: u32 = 128;
 
 /// One program on its way to a worker.
-pub(super) struct Task {
-    pub(super) program: Program,
-    pub(super) host: Arc<dyn ProgramHost>,
-    pub(super) signal: Signal,
-    pub(super) limits: Limits,
+pub(crate) struct Task {
+    pub(crate) program: Program,
+    pub(crate) host: Arc<dyn ProgramHost>,
+    pub(crate) signal: Signal,
+    pub(crate) limits: Limits,
     /// How far the worker must be confined.
-    pub(super) level: Isolation,
-    pub(super) session: Option<Str>,
-    pub(super) pool: Arc<Pool>,
-    pub(super) started: Instant,
+    pub(crate) level: Isolation,
+    pub(crate) session: Option<Str>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) started: Instant,
 }
 
 type Outcome = Result<ProgramEnd, EngineError>;
@@ -62,7 +62,7 @@ type Outcome = Result<ProgramEnd, EngineError>;
 /// # Cancellation
 ///
 /// Dropping the future ends the worker and waits for nothing.
-pub(super) async fn run(task: Task) -> Outcome {
+pub(crate) async fn run(task: Task) -> Outcome {
     let worker = match take_worker(&task).await {
         Ok(worker) => worker,
         Err(outcome) => return outcome,
@@ -334,7 +334,7 @@ impl Run {
         self.link.close();
         let is_done = match verdict {
             Verdict::Ended => true,
-            Verdict::Aborted(_) if self.is_sent => self.stop().await,
+            Verdict::Aborted(_) if self.is_sent && !self.worker.serves_one => self.stop().await,
             _ => {
                 self.worker.leash.kill();
                 self.last_words().await;
@@ -352,6 +352,11 @@ impl Run {
         };
         let status = match worker {
             Ok(()) => None,
+            // What it had to say is said, and nobody needs to wait for a process that is killed.
+            Err(worker) if worker.serves_one && verdict == Verdict::Ended => {
+                drop(worker.leash.bury());
+                None
+            }
             Err(worker) => worker.leash.bury().await,
         };
         match verdict {

@@ -12,10 +12,15 @@ use seccompiler::{
 /// Whatever is not listed fails with `EPERM`. Nothing here opens, connects, forks, executes,
 /// signals another process or makes memory executable, and descriptors other than the socket are
 /// good for nothing.
-pub(super) fn filter(socket: i32, pid: u32) -> Result<BpfProgram, String> {
+pub(crate) fn filter(socket: i32, pid: u32) -> Result<BpfProgram, String> {
+    compile(allowed(u64::from(socket.unsigned_abs()), u64::from(pid)))
+}
+
+/// The filter that lets those calls through, and refuses all others with `EPERM`.
+pub(crate) fn compile(calls: Vec<Allowed>) -> Result<BpfProgram, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let mut rules = BTreeMap::new();
-    for (call, conditions) in allowed(u64::from(socket.unsigned_abs()), u64::from(pid)) {
+    for (call, conditions) in calls {
         let conditions: Result<Vec<_>, _> = conditions
             .into_iter()
             .map(|(argument, test, value)| {
@@ -34,10 +39,12 @@ pub(super) fn filter(socket: i32, pid: u32) -> Result<BpfProgram, String> {
 }
 
 /// What an argument of a call must be: its place, how it is compared, with what.
-type Condition = (u8, SeccompCmpOp, u64);
+pub(crate) type Condition = (u8, SeccompCmpOp, u64);
 
-/// Each call with conditions that must all hold. A call that is listed twice has two ways through.
-fn allowed(socket: u64, pid: u64) -> Vec<(libc::c_long, Vec<Condition>)> {
+/// A call with conditions that must all hold. A call that is listed twice has two ways through.
+pub(crate) type Allowed = (libc::c_long, Vec<Condition>);
+
+fn allowed(socket: u64, pid: u64) -> Vec<Allowed> {
     let mut calls = vec![
         // The one way out.
         (libc::SYS_read, vec![is(0, socket)]),
@@ -55,7 +62,7 @@ fn allowed(socket: u64, pid: u64) -> Vec<(libc::c_long, Vec<Condition>)> {
         (libc::SYS_madvise, vec![is(2, bits(libc::MADV_FREE))]),
         (libc::SYS_futex, vec![]),
         // Time, and chance. The numbers of other processes' clocks are negative.
-        (libc::SYS_clock_gettime, vec![(0, SeccompCmpOp::MaskedEq(0xffff_fff0), 0)]),
+        (libc::SYS_clock_gettime, vec![own_clock()]),
         (libc::SYS_gettimeofday, vec![]),
         (libc::SYS_getrandom, vec![]),
         (libc::SYS_sched_yield, vec![]),
@@ -77,15 +84,20 @@ fn allowed(socket: u64, pid: u64) -> Vec<(libc::c_long, Vec<Condition>)> {
     calls
 }
 
-fn is(argument: u8, value: u64) -> Condition {
+/// A clock of the system or of the process itself.
+pub(crate) fn own_clock() -> Condition {
+    (0, SeccompCmpOp::MaskedEq(0xffff_fff0), 0)
+}
+
+pub(crate) fn is(argument: u8, value: u64) -> Condition {
     (argument, SeccompCmpOp::Eq, value)
 }
 
-fn has(argument: u8, flag: libc::c_int) -> Condition {
+pub(crate) fn has(argument: u8, flag: libc::c_int) -> Condition {
     (argument, SeccompCmpOp::MaskedEq(bits(flag)), bits(flag))
 }
 
-fn lacks(argument: u8, flag: libc::c_int) -> Condition {
+pub(crate) fn lacks(argument: u8, flag: libc::c_int) -> Condition {
     (argument, SeccompCmpOp::MaskedEq(bits(flag)), 0)
 }
 

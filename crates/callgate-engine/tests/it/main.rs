@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod python;
+#[cfg(test)]
 mod runtime;
 #[cfg(test)]
 mod strip;

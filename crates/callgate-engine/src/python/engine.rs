@@ -1,0 +1,324 @@
+//! The engine that runs Python programs.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use callgate_core::Signal;
+use callgate_core::program::{
+    EngineError, Isolation, Language, Program, ProgramEnd, ProgramEngine, ProgramHost,
+};
+use callgate_schema::Str;
+use futures_util::FutureExt;
+use futures_util::future::{self, BoxFuture};
+
+use super::Python;
+use super::boot;
+use super::cage::{self, Cage};
+use super::child::Child;
+use super::interpreter::Interpreter;
+use super::system_calls;
+use super::zygote::{Shared, Zygote};
+use crate::limits::Limits;
+use crate::names;
+use crate::worker::confinement::{Confinement, Effect, Measure};
+use crate::worker::engine::greet;
+use crate::worker::frame::Inbox;
+use crate::worker::pool::{Launch, Pool, Worker};
+use crate::worker::run::{self, Task};
+
+/// Children that wait for a program, unless [`PythonBuilder::pool`] says otherwise.
+const POOL: usize = 2;
+/// Address space of the interpreter itself, with everything a program may import.
+const ADDRESS_SPACE: u64 = 96 << 20;
+
+impl Python {
+    /// An engine that runs programs in confined processes of the machine's CPython.
+    ///
+    /// ```no_run
+    /// # fn main() -> Result<(), callgate_core::program::EngineError> {
+    /// use callgate_engine::Python;
+    /// use std::time::Duration;
+    ///
+    /// let engine = Python::worker().compute(Duration::from_secs(10)).build()?;
+    /// println!("Python {}: {}", engine.version(), engine.confinement());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn worker() -> PythonBuilder {
+        PythonBuilder {
+            limits: Limits::default(),
+            pool: POOL,
+            interpreter: None,
+            is_confined: true,
+        }
+    }
+}
+
+/// Sets up a [`PythonEngine`]. Limits hold for each run.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct PythonBuilder {
+    limits: Limits,
+    pool: usize,
+    interpreter: Option<PathBuf>,
+    is_confined: bool,
+}
+
+impl PythonBuilder {
+    /// How long a program may compute. Waiting for calls and timers is free. 60 seconds by default.
+    pub fn compute(mut self, budget: Duration) -> Self {
+        self.limits.compute = budget;
+        self
+    }
+
+    /// How long a program may take from start to end, less the time it waited for people. 10
+    /// minutes by default, at most 2,147,483,647 milliseconds.
+    pub fn wall(mut self, ceiling: Duration) -> Self {
+        self.limits.wall = ceiling;
+        self
+    }
+
+    /// How many bytes a program may allocate. 512 MiB by default.
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.limits.memory = bytes;
+        self
+    }
+
+    /// How many bytes of JSON the logs and the returned value may have together. 64 MiB by
+    /// default, at least 4.
+    pub fn max_output_bytes(mut self, bytes: u64) -> Self {
+        self.limits.output = bytes;
+        self
+    }
+
+    /// How many children wait for the next program of a session: 2 by default. With 0 a program
+    /// waits until one is forked, which takes some milliseconds.
+    pub fn pool(mut self, children: usize) -> Self {
+        self.pool = children;
+        self
+    }
+
+    /// The interpreter: CPython 3.10 or newer. By default it is `python3` in PATH; if that is too
+    /// old, the first of `python3.14` to `python3.10`.
+    pub fn interpreter(mut self, path: impl Into<PathBuf>) -> Self {
+        self.interpreter = Some(path.into());
+        self
+    }
+
+    /// Runs programs without any confinement: with your files, your network, and everything else
+    /// that you may do on this machine.
+    ///
+    /// That is for programs that you wrote. Limits still hold, and the deadline. By default
+    /// [`build`](Self::build) fails where programs cannot be confined.
+    pub fn unconfined(mut self, unconfined: bool) -> Self {
+        self.is_confined = !unconfined;
+        self
+    }
+
+    /// The engine, with its first parent and child. That takes some hundred milliseconds, for the
+    /// calling thread waits until both are ready.
+    ///
+    /// # Errors
+    ///
+    /// If a limit is out of its range; if there is no Python, or it is too old, or lacks a part of
+    /// its standard library; if programs cannot be confined. The message says what to do.
+    pub fn build(self) -> Result<PythonEngine, EngineError> {
+        self.limits.check()?;
+        let interpreter = Interpreter::find(self.interpreter.as_deref(), self.is_confined)?;
+        let setup = Arc::new(Setup {
+            interpreter,
+            limits: self.limits,
+            is_confined: self.is_confined,
+            pool: self.pool,
+        });
+        let pool = setup.pool();
+        let (worker, confinement) = greet(pool.start_and_wait()?)?;
+        let level = confinement.isolation();
+        if self.is_confined && level < Isolation::WorkerConfined {
+            return Err(EngineError::new(format!(
+                "Python programs must be confined, and here they are only: {confinement}"
+            )));
+        }
+        pool.add(worker);
+        pool.refill();
+        Ok(PythonEngine { setup, pool, level, confinement, sessions: Arc::default() })
+    }
+}
+
+/// Runs Python programs, each in a process of its own.
+///
+/// Cloning is cheap; clones share their processes. Dropping the last clone ends them.
+///
+/// # Cancellation
+///
+/// Dropping the future of a run kills its process.
+#[derive(Clone, Debug)]
+pub struct PythonEngine {
+    setup: Arc<Setup>,
+    pool: Arc<Pool>,
+    level: Isolation,
+    confinement: Confinement,
+    sessions: Arc<Mutex<HashMap<Str, Weak<Pool>>>>,
+}
+
+impl PythonEngine {
+    /// The same engine for the programs of one session: they have a parent of their own, which
+    /// forks for no other session. It is started when the first of them comes.
+    pub fn for_session(&self, session: impl Into<Str>) -> Self {
+        let session = session.into();
+        let mut sessions = self.sessions();
+        sessions.retain(|_, pool| pool.strong_count() > 0);
+        let pool = sessions.get(&session).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let pool = self.setup.pool();
+            sessions.insert(session, Arc::downgrade(&pool));
+            pool
+        });
+        drop(sessions);
+        Self { pool, ..self.clone() }
+    }
+
+    fn sessions(&self) -> MutexGuard<'_, HashMap<Str, Weak<Pool>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What keeps programs from this process, as the first child found out. A program is never
+    /// given to one that comes out at a lower level.
+    pub fn confinement(&self) -> &Confinement {
+        &self.confinement
+    }
+
+    /// The version of the interpreter, such as `3.11.2`.
+    pub fn version(&self) -> &str {
+        &self.setup.interpreter.version
+    }
+}
+
+impl ProgramEngine for PythonEngine {
+    fn language(&self) -> Language {
+        Language::Python
+    }
+
+    fn isolation(&self) -> Isolation {
+        self.level
+    }
+
+    fn run(
+        &self,
+        program: Program,
+        host: Arc<dyn ProgramHost>,
+        signal: Signal,
+    ) -> BoxFuture<'static, Result<ProgramEnd, EngineError>> {
+        if let Err(error) = names::check(&program.namespaces) {
+            return future::ready(Err(error)).boxed();
+        }
+        let task = Task {
+            program,
+            host,
+            signal,
+            limits: self.setup.limits.clone(),
+            level: self.level,
+            // No child runs a second program, whoever's it is.
+            session: None,
+            pool: self.pool.clone(),
+            started: Instant::now(),
+        };
+        run::run(task).boxed()
+    }
+}
+
+/// How parents and children are started.
+#[derive(Debug)]
+struct Setup {
+    interpreter: Arc<Interpreter>,
+    limits: Limits,
+    is_confined: bool,
+    pool: usize,
+}
+
+impl Setup {
+    /// A pool with a parent of its own.
+    fn pool(self: &Arc<Self>) -> Arc<Pool> {
+        let launcher = Launcher { setup: self.clone(), zygote: Mutex::default() };
+        Pool::new(Box::new(launcher), self.pool)
+    }
+
+    fn start(&self) -> Result<Zygote, EngineError> {
+        let address_space = (self.limits.memory as u64).saturating_add(ADDRESS_SPACE);
+        let failed = |why| EngineError::new(format!("Python programs cannot be confined: {why}"));
+        let mut effects = Confinement::none();
+        for measure in [Measure::Privileges, Measure::Limits, Measure::Descriptors] {
+            effects.set(measure, Effect::Full);
+        }
+        let mut cage = Cage { address_space, files: None, filter: None };
+        let mut of_child = None;
+        if self.is_confined {
+            let (files, effect) = cage::files(&self.interpreter);
+            effects.set(Measure::Files, effect);
+            cage.files = files;
+            cage.filter = Some(system_calls::parent().map_err(failed)?);
+            of_child = Some(system_calls::child().map_err(failed)?);
+        } else {
+            for measure in Measure::ALL {
+                if *effects.effect(measure) != Effect::Full {
+                    effects.set(measure, Effect::None("not wanted".into()));
+                }
+            }
+        }
+        let interpreter = &self.interpreter;
+        let boot = boot::message(interpreter, &self.limits, of_child.as_ref(), effects.write());
+        Zygote::start(interpreter, cage, &boot)
+    }
+}
+
+/// Has children forked by one parent, which it starts when there is none.
+#[derive(Debug)]
+struct Launcher {
+    setup: Arc<Setup>,
+    zygote: Mutex<Option<Shared>>,
+}
+
+impl Launcher {
+    fn zygote(&self) -> Result<Shared, EngineError> {
+        let mut zygote = self.zygote.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(zygote) = &*zygote {
+            return Ok(zygote.clone());
+        }
+        let started = Shared::new(self.setup.start()?);
+        *zygote = Some(started.clone());
+        Ok(started)
+    }
+
+    fn forget(&self) {
+        *self.zygote.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Launch for Launcher {
+    fn launch(&self) -> Result<Worker, EngineError> {
+        let limits = &self.setup.limits;
+        // What it may compute, and its own start.
+        let cpu_seconds = limits.compute.as_secs().saturating_add(3);
+        let fork = || {
+            Child::fork(&self.zygote()?, cpu_seconds).map_err(|error| {
+                EngineError::new(format!(
+                    "no process for a Python program could be forked: {error}"
+                ))
+            })
+        };
+        let (child, socket) = fork().or_else(|_| {
+            // A parent that does not answer is replaced once.
+            self.forget();
+            fork()
+        })?;
+        Ok(Worker {
+            socket,
+            inbox: Inbox::new(limits.frame_cap()),
+            leash: Arc::new(child),
+            is_ready: false,
+            serves_one: true,
+            runs: 0,
+        })
+    }
+}
