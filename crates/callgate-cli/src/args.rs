@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use callgate::Mode;
+use callgate::{Language, Mode};
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 use crate::logging::LogLevel;
@@ -80,8 +80,9 @@ pub(crate) enum Command {
 /// Run a program that calls tools
 ///
 /// The program is the inside of an async function in TypeScript: it calls `await tools.name(args)`, logs with
-/// `console.log`, and returns its result. Types are erased, not checked. What it returns is shown, a list of flat objects
-/// as a table, and below it every call it made.
+/// `console.log`, and returns its result. Types are erased, not checked. A file that ends in `.py` is the inside of an
+/// async function in Python, which prints with `print`. What it returns is shown, a list of flat objects as a table, and
+/// below it every call it made.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("program").required(true), after_help = "\
 Examples:
@@ -89,7 +90,9 @@ Examples:
   callgate run -e 'return (await tools.glob({ pattern: \"**/*.rs\" })).length'
   echo 'return 6 * 7' | callgate run -
   callgate run --json --timeout 10 program.ts | jq .result
-  callgate run --memory 64M --max-calls 100 program.ts")]
+  callgate run --memory 64M --max-calls 100 program.ts
+  callgate run program.py
+  callgate run --lang python -e 'return await tools.read(path=\"README.md\")'")]
 pub(crate) struct RunArguments {
     /// A file with the program; `-` reads it from standard input
     #[arg(group = "program")]
@@ -98,6 +101,10 @@ pub(crate) struct RunArguments {
     /// The program itself
     #[arg(long, short, group = "program", value_name = "CODE", allow_hyphen_values = true)]
     pub(crate) eval: Option<String>,
+
+    /// The language of the program; unless given, Python for a file that ends in `.py`, else TypeScript
+    #[arg(long, value_name = "LANGUAGE", value_enum)]
+    pub(crate) lang: Option<ProgramLanguage>,
 
     /// Print one JSON object: `ok`, `result`, `logs`, `error` and `calls`
     #[arg(long)]
@@ -119,6 +126,10 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "WHERE", value_enum)]
     pub(crate) isolation: Option<WantedIsolation>,
 
+    /// Run a Python program with your own rights, files and network
+    #[arg(long, conflicts_with = "isolation")]
+    pub(crate) unconfined: bool,
+
     /// Write the session log to this new file
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
@@ -134,6 +145,18 @@ pub(crate) enum WantedIsolation {
     Worker,
     /// On a thread of this process
     InProcess,
+}
+
+impl RunArguments {
+    /// The language that was asked for, or that the name of the file tells.
+    pub(crate) fn language(&self) -> Language {
+        let is_python = |file: &PathBuf| file.extension().is_some_and(|name| name == "py");
+        match self.lang {
+            Some(language) => language.into(),
+            None if self.file.as_ref().is_some_and(is_python) => Language::Python,
+            None => Language::TypeScript,
+        }
+    }
 }
 
 /// What every command needs that works with tools.
@@ -208,17 +231,27 @@ pub(crate) struct CallArguments {
 pub(crate) struct SdkArguments {
     /// The language of the programs
     #[arg(long, value_name = "LANGUAGE", value_enum, default_value_t)]
-    pub(crate) lang: SdkLanguage,
+    pub(crate) lang: ProgramLanguage,
 
     #[command(flatten)]
     pub(crate) setup: SetupArguments,
 }
 
-/// The languages that programs can be run in.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum SdkLanguage {
+/// The languages that programs can be written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgramLanguage {
     #[default]
     Typescript,
+    Python,
+}
+
+impl From<ProgramLanguage> for Language {
+    fn from(language: ProgramLanguage) -> Self {
+        match language {
+            ProgramLanguage::Typescript => Self::TypeScript,
+            ProgramLanguage::Python => Self::Python,
+        }
+    }
 }
 
 /// Be one MCP server in front of those that the configuration declares
@@ -230,6 +263,7 @@ pub(crate) enum SdkLanguage {
 Examples:
   callgate serve --config callgate.json
   callgate serve --mode code
+  callgate serve --mode code --lang python
 
 In the configuration of an MCP client:
   { \"mcpServers\": { \"callgate\": { \"command\": \"callgate\", \"args\": [\"serve\"] } } }
@@ -243,6 +277,14 @@ pub(crate) struct ServeArguments {
     /// How the client sees the tools: as functions, as programs to write, or both
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) mode: Option<ServeMode>,
+
+    /// The language of the programs that the client writes
+    #[arg(long, value_name = "LANGUAGE", value_enum, default_value_t)]
+    pub(crate) lang: ProgramLanguage,
+
+    /// Run Python programs with your own rights, files and network
+    #[arg(long)]
+    pub(crate) unconfined: bool,
 
     /// Also serve tools that read the files of this directory
     #[arg(long, value_name = "DIR")]

@@ -67,6 +67,7 @@ impl Config {
             wall: self.timeouts.run,
             compute: self.timeouts.compute,
             pool: None,
+            ..EngineSettings::default()
         }
     }
 }

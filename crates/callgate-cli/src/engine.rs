@@ -4,6 +4,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+#[cfg(target_os = "linux")]
+use callgate::engine::Python;
 use callgate::engine::TypeScript;
 use callgate::program::{EngineError, Isolation, Program, ProgramEnd, ProgramEngine, ProgramHost};
 use callgate::{Language, Signal};
@@ -18,6 +20,10 @@ const SPARE: Duration = Duration::from_secs(1);
 /// Where programs run and what they may use. What is not said is left to the engine.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct EngineSettings {
+    /// The language of programs; TypeScript unless said.
+    pub(crate) language: Option<Language>,
+    /// Whether Python programs run with the rights of whoever starts them.
+    pub(crate) unconfined: bool,
     /// Where programs run; at the best level there is unless said.
     pub(crate) isolation: Option<WantedIsolation>,
     /// Whether less than a confined worker is refused.
@@ -44,7 +50,8 @@ impl EngineSettings {
 
     /// For commands that run no program.
     pub(crate) fn idle(self) -> Self {
-        Self { isolation: Some(WantedIsolation::InProcess), require_confinement: false, ..self }
+        let isolation = Some(WantedIsolation::InProcess);
+        Self { language: None, unconfined: false, isolation, require_confinement: false, ..self }
     }
 
     /// For commands that run one program: it has the worker that starts first, and needs no other.
@@ -52,8 +59,55 @@ impl EngineSettings {
         Self { pool: Some(0), ..self }
     }
 
-    /// The engine, and why it is not at the level it might be.
+    /// The engine, and what is to be said about it if it is not at the level it might be.
     pub(crate) fn build(&self) -> Result<(Watched, Option<String>), Failure> {
+        match self.language {
+            Some(Language::Python) => self.build_python(),
+            Some(Language::TypeScript) | None if self.unconfined => {
+                Err(Failure::usage("`--unconfined` is for Python programs: TypeScript needs no more than `--isolation in-process`".to_owned()))
+            }
+            Some(Language::TypeScript) | None => self.build_typescript(),
+        }
+    }
+
+    fn build_python(&self) -> Result<(Watched, Option<String>), Failure> {
+        if self.isolation == Some(WantedIsolation::InProcess) {
+            let message = "Python programs run only in workers, which are confined; do not ask for `in-process`";
+            return Err(Failure::failed("isolation", message.to_owned()));
+        }
+        if self.unconfined && self.require_confinement {
+            let message = "the configuration requires that programs are confined; leave `--unconfined` out, or drop `engine.requireConfinement`";
+            return Err(Failure::failed("isolation", message.to_owned()));
+        }
+        let engine = self.python().map_err(|error| no_python(&error, self.unconfined))?;
+        let warning = "Python programs run unconfined: with your files, your network and all that you may do here";
+        Ok((engine, self.unconfined.then(|| warning.to_owned())))
+    }
+
+    #[cfg(target_os = "linux")]
+    fn python(&self) -> Result<Watched, EngineError> {
+        let mut engine = Python::worker().unconfined(self.unconfined);
+        if let Some(wall) = self.wall {
+            engine = engine.wall(wall);
+        }
+        if let Some(compute) = self.compute {
+            engine = engine.compute(compute);
+        }
+        if let Some(bytes) = self.memory {
+            engine = engine.memory(bytes);
+        }
+        if let Some(children) = self.pool {
+            engine = engine.pool(children);
+        }
+        Ok(Watched::new(engine.build()?))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn python(&self) -> Result<Watched, EngineError> {
+        Err(EngineError::new("Python programs run on Linux only; write them in TypeScript"))
+    }
+
+    fn build_typescript(&self) -> Result<(Watched, Option<String>), Failure> {
         match self.isolation {
             Some(WantedIsolation::InProcess) if self.require_confinement => {
                 let message = "the configuration requires that programs are confined, and `in-process` is not; leave the isolation out, or drop `engine.requireConfinement`";
@@ -68,7 +122,10 @@ impl EngineSettings {
             }
             None => match self.worker() {
                 Ok(engine) => Ok((engine, None)),
-                Err(error) => Ok((self.in_process()?, Some(error.to_string()))),
+                Err(error) => {
+                    let warning = format!("programs run in this process, not in a worker: {error}");
+                    Ok((self.in_process()?, Some(warning)))
+                }
             },
         }
     }
@@ -106,6 +163,16 @@ impl EngineSettings {
             Failure::failed("isolation", format!("no program can be run: {error}"))
         })
     }
+}
+
+#[cold]
+fn no_python(error: &EngineError, unconfined: bool) -> Failure {
+    let hint = if !unconfined && error.to_string().contains("confined") {
+        "; `--unconfined` runs programs that you trust with your own rights"
+    } else {
+        ""
+    };
+    Failure::failed("isolation", format!("{error}{hint}"))
 }
 
 #[cold]

@@ -95,8 +95,8 @@ pub(crate) fn build(
     terminal: Terminal,
 ) -> Result<Built, Failure> {
     let (engine, shortfall) = settings.build()?;
-    if let Some(reason) = shortfall {
-        terminal.warning(&format!("programs run in this process, not in a worker: {reason}"));
+    if let Some(shortfall) = shortfall {
+        terminal.warning(&shortfall);
     }
     let (last_end, isolation) = (engine.last_end(), engine.isolation());
     let mut builder = ToolRuntime::builder().mode(mode).engine(engine);

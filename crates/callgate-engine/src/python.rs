@@ -1,4 +1,4 @@
-//! Programs in Python, run by the machine's own CPython.
+//! Programs in Python, run by the machine's own `CPython`.
 //!
 //! The first program of a session starts a parent: an interpreter that has imported everything a
 //! program may import, and never runs a program itself. It forks one child for each program, ahead
@@ -9,7 +9,7 @@
 //! What confines is the kernel: a child may open no file, connect to nothing, start nothing, and
 //! load no native code. That a program cannot import `subprocess` is only there to say so earlier.
 //!
-//! This needs Linux, and CPython 3.10 or newer with its standard library. Nothing needs to be
+//! This needs Linux, and `CPython` 3.10 or newer with its standard library. Nothing needs to be
 //! installed for it, and nothing of the host's program is started a second time.
 
 mod boot;
@@ -17,6 +17,7 @@ pub(crate) mod cage;
 mod child;
 mod engine;
 mod interpreter;
+mod nursery;
 mod system_calls;
 mod zygote;
 

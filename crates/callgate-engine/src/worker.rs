@@ -25,7 +25,7 @@
 
 mod confine;
 pub(crate) mod confinement;
-mod deadline;
+pub(crate) mod deadline;
 mod declared;
 pub(crate) mod engine;
 mod failure;

@@ -40,6 +40,8 @@ fn execute(
 ) -> Result<Report, Failure> {
     let source = Source::load(arguments)?;
     let choose = |settings: EngineSettings| EngineSettings {
+        language: Some(arguments.language()),
+        unconfined: arguments.unconfined,
         isolation: arguments.isolation.or(settings.isolation),
         memory: arguments.memory.or(settings.memory),
         max_calls: arguments.max_calls.or(settings.max_calls),

@@ -1,8 +1,6 @@
 //! `callgate sdk`: what a model is told about writing programs.
 
-use callgate::Language;
-
-use crate::args::{SdkArguments, SdkLanguage};
+use crate::args::SdkArguments;
 use crate::engine::EngineSettings;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
@@ -15,11 +13,8 @@ pub(super) fn run(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     let host = Host::open(&arguments.setup, EngineSettings::idle, environment, terminal)?;
-    let language = match arguments.lang {
-        SdkLanguage::Typescript => Language::TypeScript,
-    };
     let mut out = Out::new();
-    out.line(&host.runtime.sdk(language))?;
+    out.line(&host.runtime.sdk(arguments.lang.into()))?;
     out.finish()?;
     Ok(Exit::Success)
 }

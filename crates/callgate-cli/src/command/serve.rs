@@ -30,7 +30,7 @@ pub(super) fn run(
     let config = host::read_config(arguments.config.as_deref(), environment, terminal)?;
     let mode = arguments.mode.map(Mode::from).or(config.mode).unwrap_or_default();
     let Built { runtime, isolation, .. } =
-        host::build(&config, mode, settings(&config, mode), terminal)?;
+        host::build(&config, mode, settings(arguments, &config, mode), terminal)?;
     if mode != Mode::Native {
         terminal.note(&format!("isolation of programs: {isolation}"));
     }
@@ -61,10 +61,15 @@ pub(super) fn run(
 }
 
 /// Where only functions are seen no program can be run.
-fn settings(config: &Config, mode: Mode) -> EngineSettings {
+fn settings(arguments: &ServeArguments, config: &Config, mode: Mode) -> EngineSettings {
+    let settings = config.engine();
     match mode {
-        Mode::Native => config.engine().idle(),
-        Mode::Code | Mode::Both => config.engine(),
+        Mode::Native => settings.idle(),
+        Mode::Code | Mode::Both => EngineSettings {
+            language: Some(arguments.lang.into()),
+            unconfined: arguments.unconfined,
+            ..settings
+        },
     }
 }
 

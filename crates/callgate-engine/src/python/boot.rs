@@ -107,5 +107,6 @@ fn hex(filter: &BpfProgram) -> String {
         let [c, d, e, f] = instruction.k.to_ne_bytes();
         [a, b, instruction.jt, instruction.jf, c, d, e, f]
     });
-    bytes.map(|byte| format!("{byte:02x}")).collect()
+    let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
+    bytes.flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }

@@ -1,8 +1,7 @@
 //! The engine that runs Python programs.
 
-use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use callgate_core::Signal;
@@ -14,27 +13,19 @@ use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture};
 
 use super::Python;
-use super::boot;
-use super::cage::{self, Cage};
-use super::child::Child;
 use super::interpreter::Interpreter;
-use super::system_calls;
-use super::zygote::{Shared, Zygote};
+use super::nursery::{Nursery, Setup};
 use crate::limits::Limits;
 use crate::names;
-use crate::worker::confinement::{Confinement, Effect, Measure};
+use crate::worker::confinement::Confinement;
 use crate::worker::engine::greet;
-use crate::worker::frame::Inbox;
-use crate::worker::pool::{Launch, Pool, Worker};
 use crate::worker::run::{self, Task};
 
 /// Children that wait for a program, unless [`PythonBuilder::pool`] says otherwise.
 const POOL: usize = 2;
-/// Address space of the interpreter itself, with everything a program may import.
-const ADDRESS_SPACE: u64 = 96 << 20;
 
 impl Python {
-    /// An engine that runs programs in confined processes of the machine's CPython.
+    /// An engine that runs programs in confined processes of the machine's `CPython`.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), callgate_core::program::EngineError> {
@@ -100,7 +91,7 @@ impl PythonBuilder {
         self
     }
 
-    /// The interpreter: CPython 3.10 or newer. By default it is `python3` in PATH; if that is too
+    /// The interpreter: `CPython` 3.10 or newer. By default it is `python3` in PATH; if that is too
     /// old, the first of `python3.14` to `python3.10`.
     pub fn interpreter(mut self, path: impl Into<PathBuf>) -> Self {
         self.interpreter = Some(path.into());
@@ -136,14 +127,15 @@ impl PythonBuilder {
         let pool = setup.pool();
         let (worker, confinement) = greet(pool.start_and_wait()?)?;
         let level = confinement.isolation();
-        if self.is_confined && level < Isolation::WorkerConfined {
+        if setup.is_confined && level < Isolation::WorkerConfined {
             return Err(EngineError::new(format!(
                 "Python programs must be confined, and here they are only: {confinement}"
             )));
         }
         pool.add(worker);
         pool.refill();
-        Ok(PythonEngine { setup, pool, level, confinement, sessions: Arc::default() })
+        let nursery = Nursery::new(setup, pool);
+        Ok(PythonEngine { nursery, level, confinement, session: None })
     }
 }
 
@@ -156,31 +148,20 @@ impl PythonBuilder {
 /// Dropping the future of a run kills its process.
 #[derive(Clone, Debug)]
 pub struct PythonEngine {
-    setup: Arc<Setup>,
-    pool: Arc<Pool>,
+    nursery: Arc<Nursery>,
     level: Isolation,
     confinement: Confinement,
-    sessions: Arc<Mutex<HashMap<Str, Weak<Pool>>>>,
+    session: Option<Str>,
 }
 
 impl PythonEngine {
     /// The same engine for the programs of one session: they have a parent of their own, which
-    /// forks for no other session. It is started when the first of them comes.
+    /// forks for no other session. It ends when none of them came for a minute.
+    ///
+    /// A program that says which [session](Program::session) it belongs to, as those of `run_code`
+    /// do where the scope has a log, needs no such engine.
     pub fn for_session(&self, session: impl Into<Str>) -> Self {
-        let session = session.into();
-        let mut sessions = self.sessions();
-        sessions.retain(|_, pool| pool.strong_count() > 0);
-        let pool = sessions.get(&session).and_then(Weak::upgrade).unwrap_or_else(|| {
-            let pool = self.setup.pool();
-            sessions.insert(session, Arc::downgrade(&pool));
-            pool
-        });
-        drop(sessions);
-        Self { pool, ..self.clone() }
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, HashMap<Str, Weak<Pool>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+        Self { session: Some(session.into()), ..self.clone() }
     }
 
     /// What keeps programs from this process, as the first child found out. A program is never
@@ -191,7 +172,7 @@ impl PythonEngine {
 
     /// The version of the interpreter, such as `3.11.2`.
     pub fn version(&self) -> &str {
-        &self.setup.interpreter.version
+        &self.nursery.setup().interpreter.version
     }
 }
 
@@ -213,112 +194,18 @@ impl ProgramEngine for PythonEngine {
         if let Err(error) = names::check(&program.namespaces) {
             return future::ready(Err(error)).boxed();
         }
+        let session = self.session.clone().or_else(|| program.session.clone());
         let task = Task {
             program,
             host,
             signal,
-            limits: self.setup.limits.clone(),
+            limits: self.nursery.setup().limits.clone(),
             level: self.level,
             // No child runs a second program, whoever's it is.
             session: None,
-            pool: self.pool.clone(),
+            pool: self.nursery.pool(session),
             started: Instant::now(),
         };
         run::run(task).boxed()
-    }
-}
-
-/// How parents and children are started.
-#[derive(Debug)]
-struct Setup {
-    interpreter: Arc<Interpreter>,
-    limits: Limits,
-    is_confined: bool,
-    pool: usize,
-}
-
-impl Setup {
-    /// A pool with a parent of its own.
-    fn pool(self: &Arc<Self>) -> Arc<Pool> {
-        let launcher = Launcher { setup: self.clone(), zygote: Mutex::default() };
-        Pool::new(Box::new(launcher), self.pool)
-    }
-
-    fn start(&self) -> Result<Zygote, EngineError> {
-        let address_space = (self.limits.memory as u64).saturating_add(ADDRESS_SPACE);
-        let failed = |why| EngineError::new(format!("Python programs cannot be confined: {why}"));
-        let mut effects = Confinement::none();
-        for measure in [Measure::Privileges, Measure::Limits, Measure::Descriptors] {
-            effects.set(measure, Effect::Full);
-        }
-        let mut cage = Cage { address_space, files: None, filter: None };
-        let mut of_child = None;
-        if self.is_confined {
-            let (files, effect) = cage::files(&self.interpreter);
-            effects.set(Measure::Files, effect);
-            cage.files = files;
-            cage.filter = Some(system_calls::parent().map_err(failed)?);
-            of_child = Some(system_calls::child().map_err(failed)?);
-        } else {
-            for measure in Measure::ALL {
-                if *effects.effect(measure) != Effect::Full {
-                    effects.set(measure, Effect::None("not wanted".into()));
-                }
-            }
-        }
-        let interpreter = &self.interpreter;
-        let boot = boot::message(interpreter, &self.limits, of_child.as_ref(), effects.write());
-        Zygote::start(interpreter, cage, &boot)
-    }
-}
-
-/// Has children forked by one parent, which it starts when there is none.
-#[derive(Debug)]
-struct Launcher {
-    setup: Arc<Setup>,
-    zygote: Mutex<Option<Shared>>,
-}
-
-impl Launcher {
-    fn zygote(&self) -> Result<Shared, EngineError> {
-        let mut zygote = self.zygote.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(zygote) = &*zygote {
-            return Ok(zygote.clone());
-        }
-        let started = Shared::new(self.setup.start()?);
-        *zygote = Some(started.clone());
-        Ok(started)
-    }
-
-    fn forget(&self) {
-        *self.zygote.lock().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
-impl Launch for Launcher {
-    fn launch(&self) -> Result<Worker, EngineError> {
-        let limits = &self.setup.limits;
-        // What it may compute, and its own start.
-        let cpu_seconds = limits.compute.as_secs().saturating_add(3);
-        let fork = || {
-            Child::fork(&self.zygote()?, cpu_seconds).map_err(|error| {
-                EngineError::new(format!(
-                    "no process for a Python program could be forked: {error}"
-                ))
-            })
-        };
-        let (child, socket) = fork().or_else(|_| {
-            // A parent that does not answer is replaced once.
-            self.forget();
-            fork()
-        })?;
-        Ok(Worker {
-            socket,
-            inbox: Inbox::new(limits.frame_cap()),
-            leash: Arc::new(child),
-            is_ready: false,
-            serves_one: true,
-            runs: 0,
-        })
     }
 }

@@ -8,16 +8,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Something that is looked at when its time has come.
-pub(super) trait Deadline: Send + Sync {
+pub(crate) trait Deadline: Send + Sync {
     /// Does what is due, and says when to look again, if ever.
     fn check(&self, now: Instant) -> Option<Instant>;
 }
 
 /// Keeps a deadline watched; dropping it ends that.
-pub(super) struct Watched(u64);
+pub(crate) struct Watched(u64);
 
 /// Watches a deadline from `first` on.
-pub(super) fn watch(first: Instant, deadline: Arc<dyn Deadline>) -> Watched {
+pub(crate) fn watch(first: Instant, deadline: Arc<dyn Deadline>) -> Watched {
     let watcher = Watcher::get();
     let mut agenda = watcher.agenda();
     agenda.last += 1;
@@ -28,21 +28,21 @@ pub(super) fn watch(first: Instant, deadline: Arc<dyn Deadline>) -> Watched {
 }
 
 /// Can still be added to any moment.
-pub(super) const CENTURY: Duration = Duration::from_hours(24 * 365 * 100);
+pub(crate) const CENTURY: Duration = Duration::from_hours(24 * 365 * 100);
 
 /// A moment that never comes.
-pub(super) fn never(now: Instant) -> Instant {
+pub(crate) fn never(now: Instant) -> Instant {
     now + CENTURY
 }
 
 /// The moment that long after `now`.
-pub(super) fn after(now: Instant, duration: Duration) -> Instant {
+pub(crate) fn after(now: Instant, duration: Duration) -> Instant {
     now.checked_add(duration).unwrap_or_else(|| never(now))
 }
 
 impl Watched {
     /// Has the deadline looked at no later than `at`.
-    pub(super) fn look_by(&self, at: Instant) {
+    pub(crate) fn look_by(&self, at: Instant) {
         let watcher = Watcher::get();
         let mut agenda = watcher.agenda();
         if let Some((planned, _)) = agenda.entries.get_mut(&self.0) {
