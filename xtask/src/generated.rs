@@ -27,6 +27,13 @@ const FILES: &[Generated] = &[
             cx.cargo_output(&["run", "-q", "-p", "callgate-core", "--example", "conformance"])
         },
     },
+    Generated {
+        path: "docs/tools.md",
+        section: None,
+        make: |cx| {
+            cx.cargo_output(&["run", "-q", "-p", "callgate-tools", "--example", "catalogue"])
+        },
+    },
 ];
 
 pub(crate) const STEP: Step = Step {

@@ -8,6 +8,7 @@
 )]
 
 mod cancellation;
+mod catalogue;
 mod escapes;
 mod glob;
 mod grep;
