@@ -4,6 +4,7 @@
 //! [`ci::STEPS`]; every generated file is a row of [`generated::FILES`].
 #![expect(clippy::print_stdout, reason = "a command-line tool: standard output is what it is for")]
 
+mod capture;
 mod ci;
 mod context;
 mod generated;
@@ -25,6 +26,7 @@ usage: cargo xtask test [--long] [FILTER…]   run all tests and checks; with a 
        cargo xtask peers                     run the binary between official MCP servers and clients, one step of the tests
        cargo xtask tidy                      check the rules of the repository that no compiler knows
        cargo xtask gen [--check]             write the generated files, or check that they are fresh
+       cargo xtask capture                   list the tools of public MCP servers again, for the tests of generated SDKs
        cargo xtask ci                        format, lints, docs, dependencies, tidy, generated files";
 
 fn main() -> ExitCode {
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         ["gen"] => generated::write_all(&Context::new()),
         ["gen", "--check"] => step::run_all(&Context::new(), [generated::STEP].iter()),
         ["peers"] => step::run_all(&Context::new(), [mcp_peers::STEP].iter()),
+        ["capture"] => capture::run(&Context::new()),
         ["ci"] => {
             let steps = ci::STEPS.iter().chain(tidy::STEPS).chain([&generated::STEP]);
             step::run_all(&Context::new(), steps)

@@ -47,6 +47,16 @@ pub(crate) fn npm(
 
 /// A module of a Python package, as `python3 -m MODULE`, installed on first use. Needs Python and pip.
 pub(crate) fn pip(cx: &Context, package: &str, version: &str) -> Result<Command, Trouble> {
+    pip_module(cx, package, version, package)
+}
+
+/// As [`pip`], for a module that is not called as its package.
+pub(crate) fn pip_module(
+    cx: &Context,
+    package: &str,
+    version: &str,
+    module: &str,
+) -> Result<Command, Trouble> {
     require(cx, "python3")?;
     let root = folder(cx).join(format!("{package}-{version}"));
     install_once(&root, &mut || {
@@ -61,7 +71,7 @@ pub(crate) fn pip(cx: &Context, package: &str, version: &str) -> Result<Command,
         if no_pip { Trouble::NotRun { needs: "pip for python3".to_owned() } } else { error.into() }
     })?;
     let mut python = cx.command("python3");
-    python.env("PYTHONPATH", root).args(["-m", package]);
+    python.env("PYTHONPATH", root).args(["-m", module]);
     Ok(python)
 }
 

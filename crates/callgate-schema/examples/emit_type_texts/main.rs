@@ -15,7 +15,7 @@ use std::error::Error;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use callgate_schema::{Json, SdkTool, json, python, typescript};
+use callgate_schema::{Json, SdkTool, json, public_name, python, typescript};
 
 use fixture::Fixture;
 
@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = Out::new(Path::new(&folder))?;
     emit_vectors(&out)?;
     emit_tool_sets(&out)?;
+    emit_servers(&out)?;
     programs::emit(&out)
 }
 
@@ -122,6 +123,33 @@ fn emit_tool_sets(out: &Out) -> Result<(), Box<dyn Error>> {
     for seed in 1..=3 {
         let generated = generated::Tools::new(seed, 1_000);
         out.tools(&format!("generated-{seed}"), &generated.tools())?;
+    }
+    Ok(())
+}
+
+/// The tools of public MCP servers.
+fn emit_servers(out: &Out) -> Result<(), Box<dyn Error>> {
+    let any = json!({});
+    for entry in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/servers"))? {
+        let path = entry?.path();
+        let server =
+            path.file_stem().and_then(|name| name.to_str()).ok_or("a file without name")?;
+        let captured = Json::parse(&fs::read_to_string(&path)?)?;
+        let listed = captured["tools"].as_array().ok_or("no list of tools")?;
+        let names: Vec<String> = listed
+            .iter()
+            .map(|tool| public_name(server, tool["name"].as_str().unwrap_or_default()))
+            .collect();
+        let tools: Vec<_> = names
+            .iter()
+            .zip(&**listed)
+            .map(|(name, tool)| {
+                let description = tool["description"].as_str().unwrap_or_default();
+                let output = tool.get("outputSchema").unwrap_or(&any);
+                SdkTool::new(name, description, &tool["inputSchema"], output)
+            })
+            .collect();
+        out.tools(&format!("server-{server}"), &tools)?;
     }
     Ok(())
 }

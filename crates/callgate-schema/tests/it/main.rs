@@ -15,6 +15,8 @@ mod json;
 #[cfg(test)]
 mod pygen;
 #[cfg(test)]
+mod servers;
+#[cfg(test)]
 mod tsgen;
 #[cfg(test)]
 mod vectors;
