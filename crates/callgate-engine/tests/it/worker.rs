@@ -6,4 +6,4 @@ mod end;
 mod frames;
 mod lane;
 mod parity;
-mod support;
+pub(crate) mod support;
