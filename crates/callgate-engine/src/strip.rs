@@ -12,6 +12,8 @@ mod blank;
 mod nesting;
 mod speculation;
 
+pub(crate) use blank::{NO_MODULES, is_type_only};
+
 /// Erases the types of a program that stands for the inside of an async function.
 ///
 /// Types become spaces, so that a position in the result is the position in `source`. `await` and `return` are legal at
@@ -47,6 +49,27 @@ fn strip_here(source: &str) -> Result<String, StripError> {
             .map_err(|findings| StripError::new(source, findings))?;
     }
     Ok(javascript)
+}
+
+/// Parses a text once and hands its tree on, if there is one; says what is wrong with it besides.
+pub(crate) fn look<T: Send>(
+    source: &str,
+    then: impl FnOnce(&Program<'_>) -> T + Send,
+) -> (Vec<Problem>, Option<T>) {
+    let looked = nesting::with_stack_for(source, 0, || look_here(source, then));
+    let (findings, looked) = looked.unwrap_or_else(|too_deep| (vec![(0, too_deep)], None));
+    (StripError::new(source, findings).problems, looked)
+}
+
+fn look_here<T>(source: &str, then: impl FnOnce(&Program<'_>) -> T) -> (Vec<Finding>, Option<T>) {
+    if let Err(finding) = speculation::check(source, tree_size) {
+        return (vec![finding], None);
+    }
+    let looked = parse(source, SourceType::ts(), |program| {
+        let refused = blank::blank_out(source, program).err().unwrap_or_default();
+        Ok((refused, Some(then(program))))
+    });
+    looked.unwrap_or_else(|findings| (findings, None))
 }
 
 /// How many bytes the syntax tree of a text takes, right or wrong, with what was tried in vain.

@@ -142,6 +142,16 @@ impl Sketch {
         Self { at, known: Known::Object { members: members.collect(), is_open }, depth }
     }
 
+    /// Whether it is no value at all.
+    pub fn is_absent(&self) -> bool {
+        self.known == Known::Absent
+    }
+
+    /// Whether it is certainly a string.
+    pub fn is_text(&self) -> bool {
+        matches!(self.known, Known::Text | Known::Scalar(Json::String(_)))
+    }
+
     /// A value that can never be passed, and why: a function, `NaN`, an integer beyond 64 bits.
     pub fn unfit(at: Position, why: impl Into<String>) -> Self {
         Self::of(at, Known::Unfit(why.into()))

@@ -211,13 +211,13 @@ impl<'a> Visit<'a> for Blanker<'_> {
     }
 }
 
-const NO_MODULES: &str =
+pub(crate) const NO_MODULES: &str =
     "a program has no modules to import: use the language itself, or call a tool";
 const NO_EXPORTS: &str =
     "nothing can import from a program: leave `export` out, and `return` what it should give back";
 
 /// Whether a statement says nothing at run time.
-fn is_type_only(it: &Statement<'_>) -> bool {
+pub(crate) fn is_type_only(it: &Statement<'_>) -> bool {
     match it {
         Statement::TSTypeAliasDeclaration(_)
         | Statement::TSInterfaceDeclaration(_)

@@ -104,7 +104,8 @@ fn users_list() -> ToolDefinition {
         ParamSpec::new().optional("cursor", string()).optional("limit", ValueSpec::integer());
     tool("users_list", parameters, |arguments| {
         let limit = usize::try_from(number(arguments, "limit").unwrap_or(5)).unwrap_or(5);
-        let from: usize = text(arguments, "cursor").trim_start_matches("after=").parse().unwrap_or(0);
+        let from: usize =
+            text(arguments, "cursor").trim_start_matches("after=").parse().unwrap_or(0);
         let users: Vec<Json> = users().into_iter().skip(from).take(limit).collect();
         let end = from + users.len();
         let page = Object::builder().with("users", users);
@@ -152,18 +153,37 @@ fn orders() -> Vec<Json> {
             "id": id, "userId": user, "status": status, "currency": currency, "placed": placed, "items": items,
         })
     };
-    let item = |sku: &str, quantity: u64, price: f64| {
-        json!({ "sku": sku, "quantity": quantity, "unit_price": Json::try_from(price).unwrap() })
-    };
+    let item = |sku: &str, quantity: u64, price: f64| json!({ "sku": sku, "quantity": quantity, "unit_price": Json::try_from(price).unwrap() });
     vec![
         order(101, 1, "paid", "EUR", "2026-01-05T10:00:00Z", json!([item("K-1", 2, 19.9)])),
-        order(102, 2, "paid", "EUR", "2026-01-06T11:30:00Z", json!([item("M-7", 1, 349.0), item("K-1", 1, 19.9)])),
+        order(
+            102,
+            2,
+            "paid",
+            "EUR",
+            "2026-01-06T11:30:00Z",
+            json!([item("M-7", 1, 349.0), item("K-1", 1, 19.9)]),
+        ),
         order(103, 1, "open", "USD", "2026-01-20T23:59:59Z", json!([item("D-3", 3, 4.35)])),
         order(104, 5, "cancelled", "EUR", "2026-02-01T00:00:00Z", json!([item("M-7", 2, 349.0)])),
-        order(105, 8, "paid", "USD", "2026-02-14T08:15:00Z", json!([item("D-3", 10, 4.35), item("K-1", 5, 19.9)])),
+        order(
+            105,
+            8,
+            "paid",
+            "USD",
+            "2026-02-14T08:15:00Z",
+            json!([item("D-3", 10, 4.35), item("K-1", 5, 19.9)]),
+        ),
         order(106, 2, "paid", "GBP", "2026-03-01T12:00:00Z", json!([item("M-7", 2, 349.0)])),
         order(107, 4, "open", "EUR", "2026-03-10T16:45:00Z", json!([])),
-        order(108, 1, "paid", "EUR", "2026-03-14T09:30:00Z", json!([item("C-9", 1, 0.1), item("C-9", 2, 0.1)])),
+        order(
+            108,
+            1,
+            "paid",
+            "EUR",
+            "2026-03-14T09:30:00Z",
+            json!([item("C-9", 1, 0.1), item("C-9", 2, 0.1)]),
+        ),
     ]
 }
 
@@ -215,8 +235,9 @@ fn products_search() -> ToolDefinition {
             text(product, "name").to_lowercase().contains(&query)
                 && tag.as_ref().is_none_or(|tag| product["tags"].as_array().unwrap().contains(tag))
         });
-        let hits: Vec<Json> =
-            hits.map(|it| json!({ "sku": it["sku"].clone(), "name": it["name"].clone() })).collect();
+        let hits: Vec<Json> = hits
+            .map(|it| json!({ "sku": it["sku"].clone(), "name": it["name"].clone() }))
+            .collect();
         Ok(hits.into())
     })
 }
@@ -224,10 +245,12 @@ fn products_search() -> ToolDefinition {
 // Facts.
 
 fn metric() -> ToolDefinition {
-    tool("metric", ParamSpec::new().required("name", string()), |arguments| match text(arguments, "name") {
-        "latency" => Ok(json!([12, 15, 11, 90, 14, 13, 17, 210, 16, 12])),
-        "load" => Ok(json!([1, 2, 3, 2, 3, 4, 5, 1])),
-        name => Err(ToolError::failed(format!("there is no metric `{name}`"))),
+    tool("metric", ParamSpec::new().required("name", string()), |arguments| {
+        match text(arguments, "name") {
+            "latency" => Ok(json!([12, 15, 11, 90, 14, 13, 17, 210, 16, 12])),
+            "load" => Ok(json!([1, 2, 3, 2, 3, 4, 5, 1])),
+            name => Err(ToolError::failed(format!("there is no metric `{name}`"))),
+        }
     })
 }
 
@@ -285,13 +308,19 @@ fn account_close() -> ToolDefinition {
 fn slow() -> ToolDefinition {
     let parameters = ParamSpec::new().required("ms", ValueSpec::integer());
     let output = Output::new(string(), render::json);
-    ToolDefinition::new("slow", "A slow tool.", parameters, output, |arguments: Json, context| async move {
-        let pause = Duration::from_millis(number(&arguments, "ms").unwrap_or(0));
-        tokio::select! {
-            () = tokio::time::sleep(pause) => Ok(json!("done")),
-            () = context.signal().cancelled() => Err(ToolError::failed("stopped")),
-        }
-    })
+    ToolDefinition::new(
+        "slow",
+        "A slow tool.",
+        parameters,
+        output,
+        |arguments: Json, context| async move {
+            let pause = Duration::from_millis(number(&arguments, "ms").unwrap_or(0));
+            tokio::select! {
+                () = tokio::time::sleep(pause) => Ok(json!("done")),
+                () = context.signal().cancelled() => Err(ToolError::failed("stopped")),
+            }
+        },
+    )
 }
 
 // Files.
@@ -319,11 +348,20 @@ fn files() -> BTreeMap<String, String> {
         file("src/main.ts", "// TODO: parse flags\nexport const x = 1;\n"),
         file("src/lib/util.ts", "export function f() {\n  // TODO tidy\n  return 2;\n}\n"),
         file("src/lib/done.ts", "export {};\n"),
-        file("settings.ini", "# defaults\nname = demo\nport=8080\n\nverbose = true\nratio = 0.25\nempty =\n"),
+        file(
+            "settings.ini",
+            "# defaults\nname = demo\nport=8080\n\nverbose = true\nratio = 0.25\nempty =\n",
+        ),
         file("v1.txt", "alpha\nbeta\ngamma\ndelta\n"),
         file("v2.txt", "alpha\nBETA\ngamma\nepsilon\ndelta\n"),
-        file("notes/a.md", "Ask ada@example.com about the cache. See https://example.com/cache?x=1.\n"),
-        file("notes/b.md", "The cache is slow; the queue is not.\nMail ops@example.org, see http://example.net/.\n"),
+        file(
+            "notes/a.md",
+            "Ask ada@example.com about the cache. See https://example.com/cache?x=1.\n",
+        ),
+        file(
+            "notes/b.md",
+            "The cache is slow; the queue is not.\nMail ops@example.org, see http://example.net/.\n",
+        ),
         file("template.txt", "Dear {{name}},\nyou owe {{ amount }} {{currency}}. {{missing}}\n"),
         file(
             "config.json",
@@ -428,7 +466,13 @@ fn issue_update(world: &Shared) -> ToolDefinition {
         };
         let mut changed = issue.as_object().unwrap().clone();
         let mut labels = issue["labels"].as_array().unwrap().to_vec();
-        labels.extend(arguments.get("addLabels").and_then(Json::as_array).into_iter().flat_map(|it| it.to_vec()));
+        labels.extend(
+            arguments
+                .get("addLabels")
+                .and_then(Json::as_array)
+                .into_iter()
+                .flat_map(|it| it.to_vec()),
+        );
         changed = changed.with("labels", labels);
         if let Some(state) = arguments.get("state") {
             changed = changed.with("state", state.clone());
@@ -453,7 +497,8 @@ fn send_message(world: &Shared) -> ToolDefinition {
 
 fn store_put(world: &Shared) -> ToolDefinition {
     let world = world.clone();
-    let parameters = ParamSpec::new().required("key", string()).required("value", ValueSpec::json());
+    let parameters =
+        ParamSpec::new().required("key", string()).required("value", ValueSpec::json());
     tool("store_put", parameters, move |arguments| {
         let (key, value) = (text(arguments, "key").to_owned(), arguments["value"].clone());
         world.lock().unwrap().stored.insert(key, value);
