@@ -7,6 +7,7 @@ use std::time::Duration;
 #[cfg(target_os = "linux")]
 use callgate::engine::Python;
 use callgate::engine::TypeScript;
+use callgate::preflight::{self, Finding, ToolSignature};
 use callgate::program::{EngineError, Isolation, Program, ProgramEnd, ProgramEngine, ProgramHost};
 use callgate::{Language, Signal};
 use futures_util::future::BoxFuture;
@@ -222,6 +223,22 @@ impl ProgramEngine for Watched {
 
     fn isolation(&self) -> Isolation {
         self.engine.isolation()
+    }
+
+    fn check<'a>(
+        &'a self,
+        program: &'a Program,
+        tools: &'a [ToolSignature],
+    ) -> BoxFuture<'a, Vec<Finding>> {
+        Box::pin(async move {
+            let findings = self.engine.check(program, tools).await;
+            if !findings.is_empty() {
+                let mut end = ProgramEnd::default();
+                end.failure = Some(preflight::failure(&program.source, &findings));
+                self.last.set(end);
+            }
+            findings
+        })
     }
 
     fn run(

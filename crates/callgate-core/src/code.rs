@@ -86,11 +86,18 @@ async fn run(arguments: Json, context: ToolContext) -> Result<Returned, ToolErro
     let findings = checked(&*engine, &bound, &context).await;
     let source = bound.program.source.clone();
     if !findings.is_empty() {
-        return Err(failed(&preflight::failure(&source, &findings), &[], &Tally::default()));
+        return Err(failed(
+            &preflight::failure(&source, &findings),
+            &source,
+            &[],
+            &Tally::default(),
+        ));
     }
     let run = Lane::run(engine, bound, context).await?;
     match run.end {
-        ProgramEnd { failure: Some(failure), logs, .. } => Err(failed(&failure, &logs, &run.tally)),
+        ProgramEnd { failure: Some(failure), logs, .. } => {
+            Err(failed(&failure, &source, &logs, &run.tally))
+        }
         ProgramEnd { value, logs, .. } => Ok(envelope(value, logs).into()),
     }
 }
@@ -164,8 +171,9 @@ fn render(value: &Json) -> String {
 
 /// What the model needs to repair its program: kind, message, what already ran, what was printed.
 #[cold]
-fn failed(failure: &ProgramFailure, logs: &[Str], tally: &Tally) -> ToolError {
-    let mut message = format!("the program failed ({}): {}", failure.kind, failure.message);
+fn failed(failure: &ProgramFailure, source: &str, logs: &[Str], tally: &Tally) -> ToolError {
+    let mut message =
+        format!("the program failed ({}): {}", failure.kind, failure.in_source(source));
     tally.describe(&mut message, LISTED);
     if !logs.is_empty() {
         message.push_str("\nprinted before the failure:");

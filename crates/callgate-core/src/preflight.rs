@@ -188,7 +188,12 @@ pub fn report(source: &str, findings: &[Finding]) -> String {
     text
 }
 
-/// The failure of a program that was not started because of what was found.
-pub(crate) fn failure(source: &str, findings: &[Finding]) -> ProgramFailure {
-    ProgramFailure::new(FailureKind::Exception, report(source, findings))
+/// The failure of a program that was not started because of what was found: at the first finding, with all of them in
+/// its message.
+pub fn failure(source: &str, findings: &[Finding]) -> ProgramFailure {
+    let failure = ProgramFailure::new(FailureKind::Exception, report(source, findings));
+    match findings.first() {
+        Some(first) => failure.at(first.position),
+        None => failure,
+    }
 }

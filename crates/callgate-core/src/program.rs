@@ -268,6 +268,25 @@ impl ProgramFailure {
         self.position = Some(position);
         self
     }
+
+    /// The message, and the lines of the program around the place of the failure, unless the message shows them
+    /// already.
+    ///
+    /// ```
+    /// use callgate_core::program::{FailureKind, Position, ProgramFailure};
+    ///
+    /// let failure = ProgramFailure::new(FailureKind::Exception, "Error: no").at(Position { line: 1, column: 1 });
+    /// assert_eq!(failure.in_source("throw new Error('no')"), "Error: no\n> 1 | throw new Error('no')\n    | ^");
+    /// ```
+    pub fn in_source(&self, source: &str) -> String {
+        let Some(position) = self.position else { return self.message.clone() };
+        let frame = Lines::new(source).frame(position);
+        let frame = frame.trim_end();
+        if self.message.contains(frame) {
+            return self.message.clone();
+        }
+        format!("{}\n{frame}", self.message)
+    }
 }
 
 /// A place in a program's text. Both count from 1; columns count Unicode scalar values.

@@ -64,6 +64,7 @@ pub fn judge(program: &Program, tools: &[ToolSignature], calls: &[CallSketch]) -
     }
     findings.sort_by_key(|finding| (finding.position.line, finding.position.column, finding.kind));
     findings.dedup();
+    findings.truncate(MOST);
     findings
 }
 
@@ -73,7 +74,7 @@ fn judge_call(
     tool: Option<&ToolSignature>,
     findings: &mut Vec<Finding>,
 ) {
-    let CallSketch { global, member, position, .. } = call;
+    let CallSketch { member, position, .. } = call;
     if tool.is_none() && !namespace.members.contains(member) {
         if call.is_lookup_certain {
             let message = no_such_member(namespace, member);
@@ -83,7 +84,8 @@ fn judge_call(
     }
     if call.is_forgotten {
         let message = format!(
-            "`{global}.{member}` is called and its end is not waited for: write `await` in front of it"
+            "`{}` is called and nothing waits for its end: write `await` in front of it",
+            shown(member)
         );
         findings.push(Finding::new(FindingKind::NotAwaited, *position, message));
     }

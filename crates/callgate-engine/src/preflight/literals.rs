@@ -52,17 +52,15 @@ pub(super) fn is_truthy(it: &Json) -> bool {
 
 fn template<'b>(it: &'b TemplateLiteral<'_>) -> Option<&'b str> {
     match it.quasis.as_slice() {
-        [only] if !only.lone_surrogates => only.value.cooked.as_ref().map(|text| text.as_str()),
+        [only] if !only.lone_surrogates => {
+            only.value.cooked.as_ref().map(oxc_ast::ast::Str::as_str)
+        }
         _ => None,
     }
 }
 
 fn number(value: f64) -> Option<Json> {
-    #[expect(clippy::cast_possible_truncation, reason = "the comparison finds what does not fit")]
-    let integer = value as i64;
-    #[expect(clippy::cast_precision_loss, reason = "as above")]
-    let is_same = integer as f64 == value && i128::from(integer).abs() <= SAFE;
-    if is_same { Some(integer.into()) } else { Json::try_from(value).ok() }
+    Json::try_from(value).ok()
 }
 
 /// An integer literal that is not the number it says: its digits, and what becomes of them.
@@ -113,7 +111,7 @@ impl<'s> Sketcher<'s> {
         match it {
             Expression::NullLiteral(_) => Sketch::scalar(at, Json::Null),
             Expression::BooleanLiteral(it) => Sketch::scalar(at, it.value),
-            Expression::NumericLiteral(it) => self.number(at, it),
+            Expression::NumericLiteral(it) => self.number(at, it, ""),
             Expression::BigIntLiteral(it) => bigint(at, it.value.as_str().parse().ok()),
             Expression::StringLiteral(it) if it.lone_surrogates => {
                 Sketch::unfit(at, LONE_SURROGATE)
@@ -145,21 +143,22 @@ impl<'s> Sketcher<'s> {
         }
     }
 
-    fn number(&mut self, at: Position, it: &NumericLiteral<'_>) -> Sketch {
+    /// A literal with its sign in front, which is empty or `-`.
+    fn number(&mut self, at: Position, it: &NumericLiteral<'_>, sign: &str) -> Sketch {
         if let Some((exact, value)) = rounded(it) {
             let fits = i64::try_from(exact).is_ok() || u64::try_from(exact).is_ok();
             let remedy = if fits {
-                format!("write {exact}n, or pass it as a string")
+                format!("write {sign}{exact}n, or pass it as a string")
             } else {
                 "pass it as a string".to_owned()
             };
-            let message = format!("JavaScript rounds {exact} to {value:.0}: {remedy}");
+            let message = format!("JavaScript rounds {sign}{exact} to {sign}{value:.0}: {remedy}");
             self.rounded.push((at, message));
             return Sketch::number(at);
         }
         match number(it.value) {
             Some(number) => Sketch::scalar(at, number),
-            None => Sketch::unfit(at, format!("{} is not JSON: use null", it.value)),
+            None => Sketch::unfit(at, format!("{sign}Infinity is not JSON: use null")),
         }
     }
 
@@ -244,7 +243,7 @@ impl<'s> Sketcher<'s> {
             (UnaryOperator::UnaryNegation, Expression::NumericLiteral(literal)) => {
                 match number(-literal.value).filter(|_| rounded(literal).is_none()) {
                     Some(number) => Sketch::scalar(at, number),
-                    None => self.number(at, literal),
+                    None => self.number(at, literal, "-"),
                 }
             }
             (UnaryOperator::UnaryNegation, Expression::BigIntLiteral(it)) => {

@@ -143,7 +143,7 @@ impl Walk<'_> {
 
     // Statements. Each says whether what follows it in its list is out of reach.
 
-    fn statements<'a>(&mut self, list: &[Statement<'a>]) -> bool {
+    fn statements(&mut self, list: &[Statement<'_>]) -> bool {
         let outer = self.is_guarded;
         let mut is_over = false;
         for statement in list {
@@ -154,7 +154,7 @@ impl Walk<'_> {
         is_over
     }
 
-    fn statement<'a>(&mut self, it: &Statement<'a>) -> bool {
+    fn statement(&mut self, it: &Statement<'_>) -> bool {
         match it {
             _ if is_type_only(it) => false,
             Statement::ExpressionStatement(it) => {

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod preflight;
+#[cfg(test)]
 mod programs;
 #[cfg(test)]
 mod python;
