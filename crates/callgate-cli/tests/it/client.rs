@@ -1,5 +1,6 @@
 //! A gateway process with a client that speaks line by line.
 
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -17,6 +18,8 @@ pub(crate) struct Client {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     next: u64,
+    /// Results by the id of their request, until somebody asks for them.
+    answers: HashMap<u64, Json>,
 }
 
 impl Client {
@@ -33,7 +36,7 @@ impl Client {
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
-        let mut client = Self { child, input, output, next: 0 };
+        let mut client = Self { child, input, output, next: 0, answers: HashMap::new() };
         client.ask("initialize", json!({ "protocolVersion": "2025-06-18", "capabilities": {} }));
         client
     }
@@ -47,12 +50,15 @@ impl Client {
         self.next
     }
 
-    /// The result of a request. What else is said meanwhile is passed over.
+    /// The result of a request. Notifications are passed over.
     pub(crate) fn answer(&mut self, id: u64) -> Json {
         loop {
+            if let Some(answer) = self.answers.remove(&id) {
+                return answer;
+            }
             let message = self.hear();
-            if message["id"] == json!(id) {
-                return message["result"].clone();
+            if let Some(id) = message["id"].as_u64() {
+                self.answers.insert(id, message["result"].clone());
             }
         }
     }

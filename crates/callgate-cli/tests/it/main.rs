@@ -4,6 +4,8 @@
 
 mod client;
 mod config;
+#[cfg(target_os = "linux")]
+mod ends;
 mod engine;
 mod examples;
 mod help;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use callgate::{Json, json};
 
-use crate::client::{Client, value_of};
+use crate::client::{Client, text_of, value_of};
 use crate::sandbox::{Sandbox, assert_shown};
 use crate::writer;
 
@@ -12,6 +12,7 @@ use crate::writer;
 const SERVER: &str = r#"
 while read -r line; do
   id=${line#*\"id\":}; id=${id%%,*}
+  case $line in *'"tools/call"'*) echo "$line" >> received.jsonl ;; esac
   case $line in
     *'"initialize"'*) answer='"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"shell","version":"1"}}' ;;
     *'"tools/list"'*) answer='"result":{"tools":[{"name":"env.get","description":"Gives a variable.","inputSchema":{"type":"object"}},{"name":"shout","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}}]}' ;;
@@ -186,6 +187,86 @@ fn a_client_sees_the_tools_of_the_servers_and_the_rules_hold() {
     assert_eq!(Sandbox::events(&logs[0], "policy/decision").len(), 1);
     assert_eq!(Sandbox::events(&logs[0], "gateway/notice")[0]["details"]["tool"], json!("env.get"));
     assert_eq!(Sandbox::events(&logs[0], "turn/end").len(), 1);
+}
+
+/// The names of the tools that the server was asked to call, in order.
+fn received(sandbox: &Sandbox) -> Vec<Json> {
+    let record = std::fs::read_to_string(sandbox.path().join("received.jsonl")).unwrap_or_default();
+    record.lines().map(|line| Json::parse(line).unwrap()["params"]["name"].clone()).collect()
+}
+
+#[test]
+fn a_rule_over_a_servers_tool_stops_its_call_whoever_makes_it() {
+    let rule = r#"{ "tool": "shell__sh*", "reason": "it is late" }"#;
+    let sandbox = project(&format!(r#""policy": {{ "deny": [{rule}] }}"#));
+    let mut client = Client::start(&sandbox, &["--mode", "both"]);
+    let place = "c.json, line 10";
+    let words = format!(
+        "`shell__shout` is denied by policy.deny[0] \"shell__sh*\": it is late (to allow it, change the rule in {place})"
+    );
+    let direct = client.call("shell__shout", json!({ "text": "a" }));
+    let content = json!([{ "type": "text", "text": format!("Error: {words}") }]);
+    assert_eq!(direct, json!({ "content": content, "isError": true }));
+    let code = format!(
+        "const shout = () => tools.shell__shout({{ text: \"a\" }}).catch((error) => [error.toolName, error.message]);
+         const alone = await shout();
+         const together = await Promise.all([shout(), tools.{}({{}}), shout()]);
+         const nested = await Promise.all([1, 2].map(async () => (await Promise.all([shout()]))[0]));
+         return {{ alone, together, nested }}",
+        env_get()
+    );
+    let caught = json!(["shell__shout", format!("denied: {words}")]);
+    let value = value_of(&client.run(&code));
+    assert_eq!(value["alone"], caught);
+    assert_eq!(value["together"], json!([caught.clone(), "hello/first", caught.clone()]));
+    assert_eq!(value["nested"], json!([caught.clone(), caught.clone()]));
+    let uncaught = client.run("await tools.shell__shout({ text: 'a' })");
+    assert_eq!(uncaught["isError"], json!(true));
+    assert!(text_of(&uncaught).contains(&format!("denied: {words}")), "{uncaught}");
+    assert_eq!(client.end(), Some(0));
+    // The same words at a terminal.
+    let arguments =
+        ["tools", "call", "-q", "--config", "c.json", "shell__shout", r#"{"text":"a"}"#];
+    let terminal = sandbox.callgate(arguments);
+    assert_eq!(terminal.code, Some(1));
+    assert!(terminal.stderr.ends_with(&format!("error: {words}\n")), "{}", terminal.stderr);
+    // The server was asked for the other tool only.
+    assert_eq!(received(&sandbox), [json!("env.get")]);
+    // Every denial is in the log, with its rule.
+    let decisions = Sandbox::events(&sandbox.logs()[0], "policy/decision");
+    let said: Vec<Json> = decisions
+        .iter()
+        .map(|it| json!([it["callId"].clone(), it["decision"].clone(), it["rule"].clone()]))
+        .collect();
+    let denied = |id: &str| json!([id, "deny", "policy.deny[0] \"shell__sh*\""]);
+    let ids = [
+        "call-1",
+        "call-2:code:1",
+        "call-2:code:2",
+        "call-2:code:4",
+        "call-2:code:5",
+        "call-2:code:6",
+        "call-3:code:1",
+    ];
+    assert_eq!(said, ids.map(denied));
+}
+
+#[test]
+fn the_log_of_a_gateway_shows_direct_calls_and_calls_of_programs_with_their_rules() {
+    let sandbox = project(r#""policy": { "deny": ["read"] }"#);
+    let mut client = Client::start(&sandbox, &["--mode", "both", "--root", "."]);
+    client.call(&env_get(), json!({ "name": "GREETING" }));
+    client.call("shell__shout", json!({ "text": "a" }));
+    client.call("shell__shout", json!({ "txt": 1 }));
+    client.call("read", json!({ "path": "readme.md" }));
+    client.call("shell__whisper", json!({}));
+    let code = format!(
+        "await tools.{}({{}}); await tools.shell__shout({{ text: 'b' }}).catch(() => 0); await tools.read({{ path: 'readme.md' }})",
+        env_get()
+    );
+    client.run(&code);
+    assert_eq!(client.end(), Some(0));
+    assert_shown!(sandbox.callgate(["log"]).shown());
 }
 
 #[test]

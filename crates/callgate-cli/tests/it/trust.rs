@@ -145,7 +145,7 @@ fn what_a_trusted_configuration_starts_and_denies_is_said_without_its_arguments(
         "callgate.json",
         r#"{
   "mcpServers": { "one": { "command": "npx", "args": ["-y", "${TOKEN:-secret}"] }, "two": { "command": "x", "args": ["${UNSET}"] } },
-  "callgate": { "policy": { "deny": [{ "tool": "one__*", "reason": "not today" }] }, "colour": 1 }
+  "callgate": { "policy": { "deny": [{ "tool": "one__*", "reason": "not today" }] }, "mdoe": 1 }
 }"#,
     );
     assert_shown!(sandbox.callgate(["trust"]).shown());

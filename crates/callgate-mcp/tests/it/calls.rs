@@ -1,9 +1,13 @@
 //! Calls on their way: cancelled, overdue, reported on, denied.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use callgate::testing::{ScriptedEngine, ScriptedTools};
-use callgate::{CallInput, Cause, Denial, FailureClass, Json, Mode, Signal, codes, json};
+use callgate::{
+    CallInput, Cause, Denial, FailureClass, Json, Mode, Output, ParamSpec, Signal, ToolContext,
+    ToolDefinition, ValueSpec, codes, json, render,
+};
 use callgate_mcp::{GatewayOptions, ServerState};
 use tokio::time::{Instant, sleep};
 
@@ -151,11 +155,30 @@ async fn calls_of_a_client_run_beside_each_other() {
     assert_eq!(client.hear().await["id"], json!(slow));
 }
 
+/// A tool of the host that calls another.
+fn delegating(name: &'static str, inner: &'static str) -> ToolDefinition {
+    let output = Output::new(ValueSpec::json(), render::json);
+    ToolDefinition::new(
+        name,
+        "Calls another tool.",
+        ParamSpec::new(),
+        output,
+        move |arguments: Json, context: ToolContext| async move {
+            let id = format!("{}:nested", context.call().id());
+            let result = context.execute(id, inner, arguments).await;
+            match result.error() {
+                Some(error) => Err(error.clone()),
+                None => Ok(result.value().cloned().unwrap_or_default()),
+            }
+        },
+    )
+}
+
 #[tokio::test]
 async fn a_rule_stops_a_call_whoever_makes_it() {
     let fake = Fake::with_tools(json!([tool("echo"), tool("other")]), json!({}));
     let engine = ScriptedEngine::new()
-        .program("direct", async |tools: ScriptedTools| {
+        .program("alone", async |tools: ScriptedTools| {
             Ok(Some(json!(tools.call("s__echo", json!({})).await.unwrap_err())))
         })
         .program("together", async |tools: ScriptedTools| {
@@ -163,25 +186,39 @@ async fn a_rule_stops_a_call_whoever_makes_it() {
             let [other, denied] = calls;
             other.await?;
             Ok(Some(json!(denied.await.unwrap_err())))
+        })
+        .program("nested", async |tools: ScriptedTools| {
+            Ok(Some(json!(tools.call("outer", json!({})).await.unwrap_err())))
         });
     let gateway =
         gateway_with(Mode::Both, engine, vec![fake.server("s")], GatewayOptions::default()).await;
+    gateway.runtime().register(delegating("outer", "s__echo")).unwrap();
     gateway.runtime().guard(|call| {
         (&**call.name() == "s__echo").then(|| Denial::new("no echoes here").by_rule("quiet"))
     });
+    let denied: Arc<Mutex<Vec<(String, FailureClass, String)>>> = Arc::default();
+    let seen = denied.clone();
+    gateway.runtime().observe(move |call, result| {
+        if let (true, Some(error)) = (&**call.name() == "s__echo", result.error()) {
+            let message = error.message().to_owned();
+            seen.lock().unwrap().push((call.id().to_string(), error.class(), message));
+        }
+    });
     let mut client = Client::greeted(&gateway).await;
-    let denied = client.call("s__echo", json!({})).await;
-    assert_eq!(
-        denied,
-        json!({ "content": [{ "type": "text", "text": "Error: no echoes here" }], "isError": true })
-    );
-    for program in ["direct", "together"] {
+    let refused = json!({ "content": [{ "type": "text", "text": "Error: no echoes here" }], "isError": true });
+    for name in ["s__echo", "outer"] {
+        assert_eq!(client.call(name, json!({})).await, refused, "{name}");
+    }
+    for program in ["alone", "together", "nested"] {
         let answer =
             client.call("run_code", json!({ "code": program, "description": "Calls" })).await;
         assert_eq!(answer, text("denied: no echoes here"), "{program}");
     }
     let called: Vec<Json> = fake.calls().iter().map(|call| call["name"].clone()).collect();
     assert_eq!(called, [json!("other")]);
+    let same = |id: &str| (id.to_owned(), FailureClass::Denied, "no echoes here".to_owned());
+    let ids = ["call-1", "call-2:nested", "call-3:code:1", "call-4:code:2", "call-5:code:1:nested"];
+    assert_eq!(*denied.lock().unwrap(), ids.map(same));
 }
 
 #[tokio::test]

@@ -219,9 +219,12 @@ fn signals_end_everything_also_in_the_middle_of_a_call() {
 }
 
 #[test]
-fn a_killed_gateway_leaves_nothing_behind() {
+fn a_gateway_that_is_killed_during_a_call_leaves_nothing_behind() {
     let zoo = Zoo::new();
     let mut process = zoo.start();
+    let call = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "friendly__hang" } });
+    process.say(&call.to_string());
+    thread::sleep(Duration::from_millis(100));
     process.signal(Signal::KILL);
     assert_eq!(process.wait().signal(), Some(9));
     zoo.wait_until_gone(Duration::from_secs(2));
