@@ -4,6 +4,7 @@
 //! that of Python's modules. Without them there is nobody to talk to.
 
 use std::env;
+use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -285,6 +286,37 @@ return {{ said, file }};"#
         let blocks = results[0]["content"].as_array().unwrap().iter();
         let images: Vec<&Json> = blocks.filter(|block| block["type"] == json!("image")).collect();
         assert_eq!(images, [image], "{client:?}");
+    }
+}
+
+/// The commands below a heading of the README.
+fn readme(heading: &str) -> Vec<Vec<String>> {
+    let readme = include_str!("../../../../README.md");
+    let (_, section) = readme.split_once(&format!("## {heading}\n")).unwrap();
+    let lines = section.lines().take_while(|line| !line.starts_with("## "));
+    let commands = lines.filter_map(|line| line.strip_prefix("$ callgate ")?.split("  #").next());
+    commands.map(|command| command.split_whitespace().map(str::to_owned).collect()).collect()
+}
+
+#[test]
+fn the_lines_of_the_readme_put_it_in_front_of_servers_for_every_client() {
+    let Some(peers) = Peers::find() else { return };
+    let [check, serve] = &readme("Put it in front of your MCP servers")[..] else {
+        panic!("not two commands of callgate");
+    };
+    fs::rename(peers.sandbox.path().join("c.json"), peers.sandbox.path().join("mcp.json")).unwrap();
+    let mut callgate = Command::new(env!("CARGO_BIN_EXE_callgate"));
+    callgate.args(check).current_dir(peers.project()).env_clear().envs(peers.environment());
+    let checked = callgate.output().unwrap();
+    let said = String::from_utf8(checked.stdout).unwrap();
+    assert!(checked.status.success(), "{said}");
+    assert!(said.contains("everything") && said.contains("filesystem"), "{said}");
+    let command = env!("CARGO_BIN_EXE_callgate").into();
+    let server = Server { command, args: serve.clone() };
+    for client in CLIENTS {
+        let (tools, _) = peers.see(client, &server, &[]);
+        let names: Vec<&Json> = tools.iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, [&json!("run_code")], "{client:?}");
     }
 }
 
