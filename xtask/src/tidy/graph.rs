@@ -31,6 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "callgate-cli",
         &["callgate", "callgate-agent", "callgate-inspector", "callgate-mcp", "callgate-tools"],
     ),
+    ("callgate-fuzz", &["callgate", "callgate-mcp"]),
     ("xtask", &[]),
 ];
 
