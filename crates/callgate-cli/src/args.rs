@@ -91,6 +91,7 @@ Examples:
   echo 'return 6 * 7' | callgate run -
   callgate run --json --timeout 10 program.ts | jq .result
   callgate run --memory 64M --max-calls 100 program.ts
+  callgate run --check program.ts
   callgate run program.py
   callgate run --lang python -e 'return await tools.read(path=\"README.md\")'")]
 pub(crate) struct RunArguments {
@@ -109,6 +110,11 @@ pub(crate) struct RunArguments {
     /// Print one JSON object: `ok`, `result`, `logs`, `error` and `calls`
     #[arg(long)]
     pub(crate) json: bool,
+
+    /// Say what is certainly wrong with the program, and do not run it; exit code 1 if anything is. With --json one
+    /// object: `ok`, `findings` and `error`
+    #[arg(long)]
+    pub(crate) check: bool,
 
     /// End the program after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]

@@ -1,6 +1,8 @@
 //! `callgate run`: a program and its calls.
 
-use callgate::program::ProgramEnd;
+mod findings;
+
+use callgate::program::{Position, ProgramEnd};
 use callgate::{Array, CallInput, Json, Object, RUN_CODE, Str, json};
 
 use crate::args::RunArguments;
@@ -23,6 +25,9 @@ pub(super) fn run(
     terminal: Terminal,
     environment: &Environment,
 ) -> Result<Exit, Failure> {
+    if arguments.check {
+        return findings::run(arguments, terminal, environment);
+    }
     match execute(arguments, terminal, environment) {
         Ok(report) if arguments.json => report.print_json(),
         Ok(report) => report.print(terminal),
@@ -72,6 +77,7 @@ struct Why {
     kind: String,
     message: String,
     place: Option<String>,
+    position: Option<Position>,
 }
 
 impl Report {
@@ -85,12 +91,14 @@ impl Report {
                 place: failure
                     .position
                     .map(|at| format!("{}:{}:{}", source.name, at.line, at.column)),
-                message: failure.message,
+                position: failure.position,
+                message: failure.in_source(&source.code),
             }),
             (Some(error), None) => Err(Why {
                 kind: recorded::kind_of(error),
                 message: error.message().to_owned(),
                 place: None,
+                position: None,
             }),
         };
         let exit = if outcome.is_ok() { Exit::Success } else { Exit::Failed };
@@ -99,7 +107,7 @@ impl Report {
 
     /// A run that did not even begin.
     fn of_failure(kind: &str, message: String, exit: Exit) -> Self {
-        let why = Why { kind: kind.to_owned(), message, place: None };
+        let why = Why { kind: kind.to_owned(), message, place: None, position: None };
         Self { outcome: Err(why), logs: Vec::new(), calls: Calls::default(), exit }
     }
 
@@ -119,7 +127,7 @@ impl Report {
         }
         out.text(&render::tree(&self.calls, terminal.look, Explained::SubCalls))?;
         out.finish()?;
-        if let Err(Why { kind, message, place }) = &self.outcome {
+        if let Err(Why { kind, message, place, .. }) = &self.outcome {
             let place = place.as_ref().map(|place| format!("\n --> {place}")).unwrap_or_default();
             terminal.error(&format!("the program failed ({kind}): {message}{place}"));
         }
@@ -130,7 +138,12 @@ impl Report {
         let (result, error) = match &self.outcome {
             Ok(value) => (value.clone().unwrap_or_default(), Json::Null),
             Err(why) => {
-                (Json::Null, json!({ "kind": why.kind.clone(), "message": why.message.clone() }))
+                let error = Object::builder()
+                    .with("kind", why.kind.as_str())
+                    .with("message", why.message.as_str())
+                    .with_some("line", why.position.map(|at| at.line))
+                    .with_some("column", why.position.map(|at| at.column));
+                (Json::Null, error.build().into())
             }
         };
         let object = Object::builder()

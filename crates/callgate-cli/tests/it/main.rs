@@ -8,6 +8,7 @@ mod config;
 mod ends;
 mod engine;
 mod examples;
+mod failing_tools;
 mod help;
 mod interrupt;
 mod limits;

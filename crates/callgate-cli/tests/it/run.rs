@@ -181,3 +181,29 @@ fn colours_come_only_when_asked_for() {
         .unwrap();
     assert!(!output.stderr.contains(&0x1b));
 }
+
+#[test]
+fn a_check_says_all_that_is_wrong_with_a_program_and_runs_none_of_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "wrong.ts",
+        "const { files } = await tools.glob({ patern: '**/*.rs' });\n\
+         for (const file of files) {\n\
+         \x20 tools.raed({ path: file.path });\n\
+         \x20 tools.read({ path: 1 });\n\
+         }\n",
+    );
+    sandbox.write("right.ts", "return (await tools.glob({ pattern: '*' })).files.length");
+    sandbox.write("enum.ts", "enum Color { Red }");
+    let shown = [
+        sandbox.callgate(["run", "--check", "wrong.ts"]),
+        sandbox.callgate(["run", "--check", "--json", "wrong.ts"]),
+        sandbox.callgate(["run", "--check", "right.ts"]),
+        sandbox.callgate(["run", "--check", "--json", "right.ts"]),
+        sandbox.callgate(["run", "--check", "enum.ts"]),
+        sandbox.callgate(["run", "--check", "missing.ts"]),
+        sandbox.callgate(["run", "--check", "--json", "missing.ts"]),
+        sandbox.callgate(["run", "wrong.ts"]),
+    ];
+    assert_shown!(shown.map(|ended| ended.shown()).join("\n"));
+}

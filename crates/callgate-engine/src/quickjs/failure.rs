@@ -31,6 +31,12 @@ impl Author<'_> {
             return "TypeError: what is called here is not a function".to_owned();
         }
         for Namespace { global, members, .. } in self.namespaces {
+            let owner = before.trim_end().strip_suffix('[').map(str::trim_end);
+            if let (Some(owner), Some(key)) = (owner, called.strip_suffix(']'))
+                && ends_with_word(owner, global)
+            {
+                return format!("TypeError: `{global}` has nothing of the name that `{key}` gives");
+            }
             let Some(name) = member_of(global, before, called) else { continue };
             if members.iter().any(|member| **member == *name) {
                 continue;
@@ -43,6 +49,27 @@ impl Author<'_> {
             };
         }
         format!("TypeError: {called} is not a function")
+    }
+}
+
+impl Author<'_> {
+    /// The headline of an error of a tool, with the name of the tool in it.
+    fn named_after_its_tool<'js>(
+        &self,
+        realm: &Realm<'js>,
+        error: &Object<'js>,
+        headline: &str,
+    ) -> Option<String> {
+        let classes = self.namespaces.iter().filter_map(|space| space.error_class.as_ref());
+        classes.into_iter().find_map(|class| {
+            let message = headline.strip_prefix(&*class.name)?.strip_prefix(": ")?;
+            let tool = realm.text_of(error, &class.member_property)?;
+            let is_member = self
+                .namespaces
+                .iter()
+                .any(|space| space.members.iter().any(|member| **member == *tool));
+            is_member.then(|| format!("{} of `{tool}`: {message}", class.name))
+        })
     }
 }
 
@@ -126,6 +153,9 @@ fn described<'js>(
     let Some(error) = thrown.as_object().filter(|object| object.is_error()) else {
         return (message, None);
     };
+    if let Some(named) = author.named_after_its_tool(realm, error, &message) {
+        message = named;
+    }
     let (frames, position) = frames(&realm.stack(error), &author.lines);
     match position {
         Some(position) if message == "TypeError: not a function" => {

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use callgate_core::program::ProgramEngine;
-use callgate_core::{CallInput, CallResult, Mode, RUN_CODE, ToolRuntime};
+use callgate_core::{CallInput, CallResult, Mode, RUN_CODE, RuntimeBuilder, ToolRuntime};
 use callgate_engine::TypeScript;
 use callgate_schema::json;
 
@@ -35,7 +35,7 @@ fn examples() -> Vec<Example> {
 
 fn runtime(engine: impl ProgramEngine) -> ToolRuntime {
     let builder = ToolRuntime::builder().mode(Mode::Code).engine(engine);
-    tools::all().into_iter().fold(builder, |builder, tool| builder.tool(tool)).build().unwrap()
+    tools::all().into_iter().fold(builder, RuntimeBuilder::tool).build().unwrap()
 }
 
 fn run(engine: impl ProgramEngine, source: &str) -> CallResult {
@@ -45,7 +45,7 @@ fn run(engine: impl ProgramEngine, source: &str) -> CallResult {
 }
 
 /// Runs all programs; writes what they give back instead of comparing it if `CALLGATE_BLESS` is set.
-fn check(engine: impl ProgramEngine + Clone) {
+fn check(engine: &(impl ProgramEngine + Clone)) {
     let bless = std::env::var_os("CALLGATE_BLESS").is_some();
     let mut wrong = Vec::new();
     for Example { name, source, expected } in examples() {
@@ -75,13 +75,13 @@ fn there_are_sixty_programs_one_for_each_task() {
 
 #[test]
 fn programs_such_as_models_write_run_unchanged_in_this_process() {
-    check(TypeScript::in_process().build().unwrap());
+    check(&TypeScript::in_process().build().unwrap());
 }
 
 #[cfg(unix)]
 #[test]
 fn programs_such_as_models_write_run_unchanged_in_a_worker() {
-    check(crate::worker::support::worker().build().unwrap().for_session("programs"));
+    check(&crate::worker::support::worker().build().unwrap().for_session("programs"));
 }
 
 #[test]

@@ -389,9 +389,10 @@ fn file_list(world: &Shared) -> ToolDefinition {
         let mut entries: BTreeMap<String, Json> = BTreeMap::new();
         for (path, content) in &world.lock().unwrap().files {
             let Some(rest) = path.strip_prefix(&prefix) else { continue };
-            let entry = match rest.split_once('/') {
-                Some((name, _)) => json!({ "name": name, "kind": "directory" }),
-                None => json!({ "name": rest, "kind": "file", "size": content.len() as u64 }),
+            let entry = if let Some((name, _)) = rest.split_once('/') {
+                json!({ "name": name, "kind": "directory" })
+            } else {
+                json!({ "name": rest, "kind": "file", "size": content.len() as u64 })
             };
             entries.insert(rest.split('/').next().unwrap().to_owned(), entry);
         }
