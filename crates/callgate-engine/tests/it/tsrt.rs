@@ -311,7 +311,7 @@ fn an_uncaught_throw_is_an_exception_with_its_text() {
     );
     assert_eq!(
         text("await tools.fail('denied: no')"),
-        "ToolCallError: denied: no\n    at program.ts:1:13"
+        "ToolCallError of `fail`: denied: no\n    at program.ts:1:13"
     );
     assert_eq!(
         text("await Promise.any([tools.fail('one'), Promise.reject(2)])"),
