@@ -1,5 +1,7 @@
 //! A host for programs under test.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -123,4 +125,25 @@ pub(crate) fn nested(value: &Json) -> usize {
         depth += 1;
         current = inner;
     }
+}
+
+/// An example, next to the test binary. `cargo test` builds it; where only the tests were built it
+/// is built here.
+pub(crate) fn example(name: &str) -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let profile = tests.ancestors().nth(2).unwrap();
+    let path = profile.join("examples").join(name);
+    let made = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
+    if made(&path).is_none_or(|example| Some(example) < made(&tests)) {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--quiet", "--example", name, "--manifest-path"]);
+        cargo.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
+        cargo.arg("--target-dir").arg(profile.parent().unwrap());
+        if profile.ends_with("release") {
+            cargo.arg("--release");
+        }
+        assert!(cargo.status().unwrap().success(), "the example builds");
+    }
+    assert!(path.exists(), "`cargo build --example {name}` makes {}", path.display());
+    path
 }

@@ -49,8 +49,7 @@ def run(source, names=None, answer=None):
         try:
             ours.close()
             boot_ = boot()
-            for module in boot_["offered"]:
-                __import__(module)
+            names["warm"](boot_["offered"] + ["_strptime", "linecache"])
             run_ = names["Run"](boot_, names["Loop"](), names["Wire"](CAP, theirs.detach()))
             run_.end(names["run_program"](run_, source, spaces()))
         except BaseException:

@@ -25,11 +25,17 @@ def importer(offered):
     def __import__(name, globals=None, locals=None, fromlist=(), level=0):
         if level:
             raise ImportError("a program is no package: there is nothing to import relatively")
-        if type(name) is not str or (name not in offered and name not in packages):
+        if type(name) is not str or (
+            name not in offered and name not in packages and name not in _LAZY
+        ):
             raise ImportError(_refusal(str(name)), name=str(name))
         return real(name, None, None, fromlist, 0)
 
     return __import__
+
+
+# What C code imports on behalf of whoever called it.
+_LAZY = frozenset({"_strptime", "linecache", "copyreg", "_pydecimal", "_io", "encodings"})
 
 
 def _refusal(name):

@@ -580,14 +580,14 @@ def _returned(run, value):
         return {}
     limit = run.boot["output"]
     try:
-        return b'{"value":' + encode(value, "value", run.cap) + b"}"
+        return b'{"value":' + encode(value, "value", min(run.cap, limit)) + b"}"
     except Refused as why:
         if output_size(value, limit) > limit:
             return _failure("output-limit", "")
         close_coroutine(value)
         return _failure("invalid-output", f"the returned value must be lossless JSON; {why}")
     except TooLarge:
-        if limit < run.cap:
+        if limit <= run.cap:
             return _failure("output-limit", "")
         return _failure(
             "worker-exit",

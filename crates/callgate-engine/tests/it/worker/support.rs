@@ -9,34 +9,11 @@ use callgate_core::program::{FailureKind, Program, ProgramEnd, ProgramEngine};
 use callgate_engine::{TypeScript, WorkerBuilder};
 use callgate_schema::Json;
 
-use crate::support::{Host, block_on, tools};
+use crate::support::{Host, block_on, example, tools};
 
-/// The example, next to the test binary. `cargo test` builds it; where only the tests were built
-/// it is built here.
 pub(crate) fn executable() -> &'static Path {
     static PATH: OnceLock<PathBuf> = OnceLock::new();
-    PATH.get_or_init(|| {
-        let tests = std::env::current_exe().unwrap();
-        let profile = tests.ancestors().nth(2).unwrap();
-        let path = profile.join("examples").join("worker_host");
-        let made = |path: &Path| path.metadata().and_then(|about| about.modified()).ok();
-        if made(&path).is_none_or(|example| Some(example) < made(&tests)) {
-            build(profile);
-        }
-        assert!(path.exists(), "`cargo build --example worker_host` makes {}", path.display());
-        path
-    })
-}
-
-fn build(profile: &Path) {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--example", "worker_host", "--manifest-path"]);
-    cargo.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"));
-    cargo.arg("--target-dir").arg(profile.parent().unwrap());
-    if profile.ends_with("release") {
-        cargo.arg("--release");
-    }
-    assert!(cargo.status().unwrap().success(), "the example builds");
+    PATH.get_or_init(|| example("worker_host"))
 }
 
 pub(crate) fn worker() -> WorkerBuilder {
