@@ -103,9 +103,8 @@ pub(super) fn message(
 /// A filter as the kernel takes it, in hexadecimal digits.
 fn hex(filter: &BpfProgram) -> String {
     let bytes = filter.iter().flat_map(|instruction| {
-        let [a, b] = instruction.code.to_ne_bytes();
-        let [c, d, e, f] = instruction.k.to_ne_bytes();
-        [a, b, instruction.jt, instruction.jf, c, d, e, f]
+        let code = instruction.code.to_ne_bytes().into_iter();
+        code.chain([instruction.jt, instruction.jf]).chain(instruction.k.to_ne_bytes())
     });
     let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);
     bytes.flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()

@@ -393,14 +393,16 @@ class Run:
         loop.wire = wire
         # Room for what stands around a value in a frame.
         self.cap = max(1, wire.cap - 1024)
+        # A longer entry is also longer than all output may be, even when it is cut here.
+        self.log_cap = min(self.cap - 1, boot["output"])
         self.last_call = 0
         self.out, self.err = Output(self), Output(self)
 
     def log(self, text):
         """Entries leave at once: what was printed before a crash is what helps most."""
         data = text.encode("utf-8", "backslashreplace")
-        if len(data) >= self.cap:
-            data = data[: self.cap].decode("utf-8", "ignore").encode()
+        if len(data) > self.log_cap:
+            data = data[: self.log_cap].decode("utf-8", "ignore").encode()
         self.wire.push(LOG, data)
         self.wire.flush()
 

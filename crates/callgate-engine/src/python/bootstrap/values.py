@@ -137,7 +137,7 @@ def _write(value):
 
 
 def output_size(value, cap):
-    """The bytes of what is lossless in a value; stops soon after `cap`."""
+    """The bytes of what is lossless in a value; stops soon after `cap`, and at the depth limit."""
     size, pending, entered = 0, [iter((value,))], [None]
     path = set()
     while pending:
@@ -164,7 +164,7 @@ def output_size(value, cap):
                         pending.append(iter(item.values()))
                     else:
                         pending.append(iter(item))
-                    if size > cap:
+                    if size > cap or len(pending) > DEPTH_LIMIT:
                         return size
                     break
             if size > cap:
