@@ -19,6 +19,7 @@ fn programs_run_in_workers_unless_told_otherwise() {
     assert_eq!(note(&["--isolation", "in-process"]), "note: isolation of the program: in-process");
 }
 
+// TEST-4
 #[test]
 fn the_configuration_says_where_programs_run_and_the_command_line_says_it_again() {
     let sandbox = Sandbox::new();
