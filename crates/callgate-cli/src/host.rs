@@ -4,7 +4,7 @@ use std::path::Path;
 
 use callgate::program::{Isolation, ProgramEngine as _};
 use callgate::schema::nearest_name;
-use callgate::{Layer, Mode, ToolRuntime};
+use callgate::{Layer, Mode, PluginHandle, ToolRuntime};
 use callgate_tools::FileTools;
 
 use crate::args::SetupArguments;
@@ -42,7 +42,7 @@ impl Host {
     ) -> Result<Self, Failure> {
         let config = read_config(arguments.config.as_deref(), environment, terminal)?;
         let built = build(&config, Mode::Both, choose(config.engine()), terminal)?;
-        let Built { runtime, last_end, isolation } = built;
+        let Built { runtime, last_end, isolation, .. } = built;
         let root = arguments.root.as_deref().unwrap_or(Path::new("."));
         install_files(&runtime, root)?;
         let servers = match &*config.servers {
@@ -83,6 +83,8 @@ impl Host {
 #[derive(Debug)]
 pub(crate) struct Built {
     pub(crate) runtime: ToolRuntime,
+    /// The rules in force.
+    pub(crate) policy: PluginHandle,
     last_end: LastEnd,
     pub(crate) isolation: Isolation,
 }
@@ -110,8 +112,8 @@ pub(crate) fn build(
         builder = builder.sdk(options);
     }
     let runtime = builder.build().map_err(|error| defect(&error))?;
-    runtime.install(&DenyRules::of(&config.policy)).map_err(|error| defect(&error))?;
-    Ok(Built { runtime, last_end, isolation })
+    let policy = runtime.install(&DenyRules::of(&config.policy)).map_err(|error| defect(&error))?;
+    Ok(Built { runtime, policy, last_end, isolation })
 }
 
 /// Gives a runtime the tools that read the files of a directory.

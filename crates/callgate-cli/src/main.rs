@@ -16,6 +16,7 @@ mod meter;
 mod policy;
 mod progress;
 mod recorded;
+mod reload;
 mod render;
 mod servers;
 mod session_log;

@@ -38,6 +38,11 @@ impl Trusted {
         environment.state_dir().map(|directory| Self(directory.join("trusted.json")))
     }
 
+    /// Where the file is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// What is known about a configuration with this text.
     ///
     /// The error is the reason why nothing is known.

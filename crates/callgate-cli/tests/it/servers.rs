@@ -1,6 +1,8 @@
 //! Declared MCP servers: `serve` in front of them, `check`, and the commands that call their tools.
 
 use std::fmt::Write as _;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use callgate::{Json, json};
 
@@ -249,6 +251,60 @@ fn a_rule_over_a_servers_tool_stops_its_call_whoever_makes_it() {
         "call-3:code:1",
     ];
     assert_eq!(said, ids.map(denied));
+}
+
+/// Waits until a call of `shell__shout` ends with a text that begins like that.
+fn wait_until_told(client: &mut Client, start: &str) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let answer = client.call("shell__shout", json!({ "text": "a" }));
+        if text_of(&answer).starts_with(start) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{answer}");
+        sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn rules_that_change_hold_at_once_and_a_bad_file_changes_nothing() {
+    let rules = |rule: &str| format!(r#""policy": {{ "deny": [{rule}] }}"#);
+    let sandbox = project("");
+    let mut client = Client::start(&sandbox, &[]);
+    wait_until_told(&mut client, "too quiet");
+    let write = |own: &str| {
+        let text = std::fs::read_to_string(project(own).path().join("c.json")).unwrap();
+        sandbox.write("c.json", &text);
+    };
+    write(&rules(r#""shell__shout""#));
+    wait_until_told(
+        &mut client,
+        "Error: `shell__shout` is denied by policy.deny[0] \"shell__shout\"",
+    );
+    write(&rules(r#""other", "shell__*""#));
+    wait_until_told(&mut client, "Error: `shell__shout` is denied by policy.deny[1] \"shell__*\"");
+    // Neither of these is a configuration; long after they were noticed the rules still hold.
+    let before = received(&sandbox).len();
+    for bad in
+        [Some("{ \"callgate\": { \"policy\": "), Some("{ \"callgate\": { \"policy\": 1 } }"), None]
+    {
+        match bad {
+            Some(text) => sandbox.write("c.json", text),
+            None => std::fs::remove_file(sandbox.path().join("c.json")).unwrap(),
+        }
+        let deadline = Instant::now() + Duration::from_millis(1_600);
+        while Instant::now() < deadline {
+            let answer = client.call("shell__shout", json!({ "text": "a" }));
+            assert!(
+                text_of(&answer).starts_with("Error: `shell__shout` is denied by policy.deny[1]"),
+                "{answer}"
+            );
+            sleep(Duration::from_millis(50));
+        }
+    }
+    assert_eq!(received(&sandbox).len(), before);
+    write("");
+    wait_until_told(&mut client, "too quiet");
 }
 
 #[test]
