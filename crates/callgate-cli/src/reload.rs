@@ -35,13 +35,12 @@ type Look = (i64, i64, u64, u64);
 impl Rules {
     /// Looks at the files. To be made before the configuration is read, so that no change falls between the two.
     pub(crate) fn new(named: Option<&Path>, environment: &Environment, terminal: Terminal) -> Self {
-        let files = match named.or(environment.config.as_deref()) {
-            Some(path) => vec![path.to_owned()],
-            None => {
-                let trusted = Trusted::of(environment).map(|trusted| trusted.path().to_owned());
-                let own = [Some(FILE_NAME.into()), trusted, environment.default_config()];
-                own.into_iter().flatten().collect()
-            }
+        let files = if let Some(path) = named.or(environment.config.as_deref()) {
+            vec![path.to_owned()]
+        } else {
+            let trusted = Trusted::of(environment).map(|trusted| trusted.path().to_owned());
+            let own = [Some(FILE_NAME.into()), trusted, environment.default_config()];
+            own.into_iter().flatten().collect()
         };
         let read = looks(&files);
         let (named, environment) = (named.map(Path::to_owned), environment.clone());
