@@ -4,5 +4,6 @@
 mod corpus;
 mod hostile;
 mod lane;
+mod limit;
 mod program;
 mod support;
