@@ -14,6 +14,7 @@
 
 mod boot;
 pub(crate) mod cage;
+mod check;
 mod child;
 mod engine;
 mod interpreter;

@@ -9,10 +9,11 @@ use super::interpreter::Interpreter;
 use crate::limits::Limits;
 
 /// The program that runs inside, in the order of its parts.
-const PARTS: [&str; 5] = [
+const PARTS: [&str; 6] = [
     include_str!("bootstrap/values.py"),
     include_str!("bootstrap/program.py"),
     include_str!("bootstrap/imports.py"),
+    include_str!("bootstrap/preflight.py"),
     include_str!("bootstrap/run.py"),
     include_str!("bootstrap/zygote.py"),
 ];

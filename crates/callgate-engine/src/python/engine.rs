@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use callgate_core::Signal;
+use callgate_core::preflight::{Finding, ToolSignature};
 use callgate_core::program::{
     EngineError, Isolation, Language, Program, ProgramEnd, ProgramEngine, ProgramHost,
 };
@@ -13,6 +14,7 @@ use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture};
 
 use super::Python;
+use super::check;
 use super::interpreter::Interpreter;
 use super::nursery::{Nursery, Setup};
 use crate::limits::Limits;
@@ -164,6 +166,10 @@ impl PythonEngine {
         Self { session: Some(session.into()), ..self.clone() }
     }
 
+    fn session_of(&self, program: &Program) -> Option<Str> {
+        self.session.clone().or_else(|| program.session.clone())
+    }
+
     /// What keeps programs from this process, as the first child found out. A program is never
     /// given to one that comes out at a lower level.
     pub fn confinement(&self) -> &Confinement {
@@ -185,6 +191,14 @@ impl ProgramEngine for PythonEngine {
         self.level
     }
 
+    fn check<'a>(
+        &'a self,
+        program: &'a Program,
+        tools: &'a [ToolSignature],
+    ) -> BoxFuture<'a, Vec<Finding>> {
+        check::check(&self.nursery, self.session_of(program), self.level, program, tools)
+    }
+
     fn run(
         &self,
         program: Program,
@@ -194,7 +208,7 @@ impl ProgramEngine for PythonEngine {
         if let Err(error) = names::check(&program.namespaces) {
             return future::ready(Err(error)).boxed();
         }
-        let session = self.session.clone().or_else(|| program.session.clone());
+        let session = self.session_of(&program);
         let task = Task {
             program,
             host,

@@ -8,7 +8,7 @@ import sys
 import traceback
 
 BOOTSTRAP = pathlib.Path(__file__).parents[2] / "src" / "python" / "bootstrap"
-FILES = ("values.py", "program.py", "imports.py", "run.py", "zygote.py")
+FILES = ("values.py", "program.py", "imports.py", "preflight.py", "run.py", "zygote.py")
 
 
 def load():
@@ -72,6 +72,8 @@ def run(source, names=None, answer=None):
             reply = (answer or echo)(member, arguments)
             data = b"A" + json.dumps([number, *reply]).encode()
             ours.sendall(len(data).to_bytes(4, "little") + data)
+    stream.close()
+    ours.close()
     os.waitpid(pid, 0)
     return end, log, calls
 

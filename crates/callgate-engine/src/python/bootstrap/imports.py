@@ -12,23 +12,29 @@ class Refusing:
         raise ImportError(f"no module `{name}` in a program", name=name)
 
 
-def importer(offered):
-    """The `__import__` of programs: modules of a set of names."""
+def importable(offered):
+    """Whether a program may import a module of that name."""
     offered = frozenset(offered)
     packages = frozenset(
         ".".join(parts[:count])
         for parts in (name.split(".") for name in offered)
         for count in range(1, len(parts))
     )
+    return lambda name: name in offered or name in packages
+
+
+def importer(offered):
+    """The `__import__` of programs: modules of a set of names."""
+    is_importable = importable(offered)
     real = builtins.__import__
 
     def __import__(name, globals=None, locals=None, fromlist=(), level=0):
         if level:
             raise ImportError("a program is no package: there is nothing to import relatively")
         if type(name) is not str or (
-            name not in offered and name not in packages and name not in _LAZY
+            not is_importable(name) and name not in _LAZY
         ):
-            raise ImportError(_refusal(str(name)), name=str(name))
+            raise ImportError(refusal(str(name)), name=str(name))
         return real(name, None, None, fromlist, 0)
 
     return __import__
@@ -38,7 +44,7 @@ def importer(offered):
 _LAZY = frozenset({"_strptime", "linecache", "copyreg", "_pydecimal", "_io", "encodings"})
 
 
-def _refusal(name):
+def refusal(name):
     top = name.partition(".")[0]
     for names, why in _REASONS:
         if top in names or name in names:

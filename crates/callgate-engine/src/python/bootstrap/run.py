@@ -22,8 +22,8 @@ LOOK = 0.001
 # Output that no line break ended leaves when it is that long.
 PARTIAL = 64 << 10
 
-PROGRAM, ANSWER, STOP = b"P"[0], b"A"[0], b"S"[0]
-READY, CALL, LOG, END = b"R", b"C", b"L", b"E"
+PROGRAM, ANSWER, STOP, CHECK = b"P"[0], b"A"[0], b"S"[0], b"K"[0]
+READY, CALL, LOG, END, CHECKED = b"R", b"C", b"L", b"E", b"K"
 
 _exit = os._exit
 _monotonic = time.monotonic

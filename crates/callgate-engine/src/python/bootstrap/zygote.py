@@ -139,6 +139,9 @@ def child(boot, loop, confiner, descriptor, parent):
         frame = wire.next()
         if frame is None:
             wire.receive()
+        elif frame[0] == CHECK:
+            wire.push(CHECKED, check(boot, decode(frame[1].decode())))
+            wire.flush()
         elif frame[0] == PROGRAM:
             break
     program = decode(frame[1].decode())
@@ -150,3 +153,11 @@ def child(boot, loop, confiner, descriptor, parent):
         sys.modules["__main__"].__dict__.clear()
         run.end(_failure("worker-exit", _out_of_memory(run)))
     os._exit(0)
+
+
+def check(boot, program):
+    """Looks through a program, which may come next, without running any of it."""
+    try:
+        return encode(look(program["source"], program["global"], boot["offered"]), "", 1 << 26)
+    except (Refused, TooLarge, RecursionError, MemoryError):
+        return b"{}"

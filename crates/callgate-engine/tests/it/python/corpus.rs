@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use callgate_core::Signal;
+use callgate_core::preflight::ToolSignature;
 use callgate_core::program::{
     ErrorClass, Namespace, Program, ProgramCall, ProgramEngine, ProgramHost, Reply,
 };
-use callgate_schema::{Json, Object, ParseOptions, Str};
+use callgate_schema::{Json, Object, ParseOptions, Str, json};
 
 use super::support::engine;
 use crate::support::block_on;
@@ -39,6 +40,9 @@ fn programs_such_as_models_write_run_unchanged() {
     // RUNTIME-3
     let tools: Json = ParseOptions::new().parse(TOOLS).unwrap();
     let members: Vec<Str> = tools.as_object().map(Object::keys).unwrap().cloned().collect();
+    let open = json!({ "type": "object" });
+    let signatures: Vec<ToolSignature> =
+        members.iter().map(|name| ToolSignature::new(name.clone(), open.clone())).collect();
     let class = ErrorClass::new("ToolCallError", "toolName");
     let space = Namespace::new("tools", members, Some(class));
     let host = Arc::new(Listed(tools));
@@ -47,6 +51,7 @@ fn programs_such_as_models_write_run_unchanged() {
     for section in sections {
         let name = section.lines().next().unwrap();
         let program = Program::new(block(section, "python").unwrap(), vec![space.clone()]);
+        assert_eq!(block_on(engine().check(&program, &signatures)), [], "{name}");
         let end = block_on(engine().run(program, host.clone(), Signal::new())).unwrap();
         assert_eq!(end.failure, None, "{name}");
         let expected: Option<Json> =
