@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use callgate::program::ProgramEnd;
-use callgate::session::Session;
+use callgate::session::{AbortCause, Failure as LoggedFailure, Session, TurnEndReason};
 use callgate::{CallInput, CallResult, FailureClass, Recorder, Str, ToolError, codes};
 use tokio::runtime::Builder;
 
@@ -17,6 +17,9 @@ use crate::terminal::Terminal;
 
 /// Enough threads to watch for signals while the call runs on the main one. Tools that block bring their own.
 const THREADS: usize = 2;
+
+/// Bytes of a failure's message that are repeated where the session ends.
+const LONGEST_SUMMARY: usize = 500;
 
 /// A call that is over.
 #[derive(Debug)]
@@ -58,7 +61,8 @@ pub(crate) fn call(
     // The call has settled. What a tool may have left behind does not keep anybody waiting.
     runtime.shutdown_background();
 
-    let closed = recorder.close().map_err(|error| error.to_string());
+    let closed =
+        recorder.close_with(reason(&result, interrupted)).map_err(|error| error.to_string());
     let closed = closed.and_then(|()| session.close().map_err(|error| error.to_string()));
     if let Err(error) = closed {
         terminal.warning(&format!("the session log could not be completed: {error}"));
@@ -66,6 +70,26 @@ pub(crate) fn call(
     let mut calls = std::mem::take(&mut *calls.lock().unwrap_or_else(PoisonError::into_inner));
     meter.refine(&mut calls);
     Ok(Recorded { result, calls, end: host.last_end.take(), interrupted })
+}
+
+/// How the log says that the session ended.
+fn reason(result: &CallResult, interrupted: Option<Exit>) -> TurnEndReason {
+    match (interrupted, result.error()) {
+        (Some(Exit::Interrupted), _) => TurnEndReason::Aborted(AbortCause::User),
+        (Some(_), _) => TurnEndReason::Aborted(AbortCause::Disposed),
+        (None, Some(error)) => TurnEndReason::Error(summary(error)),
+        (None, None) => TurnEndReason::Completed,
+    }
+}
+
+/// The first line of a failure. The whole of it is in the log as the result of the call.
+fn summary(error: &ToolError) -> LoggedFailure {
+    let line = error.message().lines().next().unwrap_or_default();
+    let message = match line.floor_char_boundary(LONGEST_SUMMARY) {
+        end if end < line.len() => format!("{}…", &line[..end]).into(),
+        _ => line.into(),
+    };
+    LoggedFailure { message, code: error.code().unwrap_or("UNKNOWN").into() }
 }
 
 /// The word for a failure that programs branch on.

@@ -102,9 +102,9 @@ impl SessionStep {
         Ok(open)
     }
 
-    fn close(&self) -> Result<(), Error> {
+    fn close(&self, reason: TurnEndReason) -> Result<(), Error> {
         let (turn, step) = (self.turn, self.step);
-        let end = TurnEnd { turn, reason: TurnEndReason::Completed };
+        let end = TurnEnd { turn, reason };
         let closing =
             self.session.append(StepEnd { turn, step }).and_then(|_| self.session.append(end));
         closing.map_err(|error| Error::new(ErrorKind::Log, error.to_string()))?;
@@ -170,15 +170,41 @@ impl Recorder {
         Ok(open.insert(SessionStep::open(&self.session)?).clone())
     }
 
-    /// Closes the step and the turn. Calls must have returned; a later call opens the next turn.
+    /// Closes the step and the turn as completed. Calls must have returned; a later call opens the
+    /// next turn.
     ///
     /// # Errors
     ///
     /// If the log cannot be written, or a call is still running.
     pub fn close(&self) -> Result<(), Error> {
+        self.close_with(TurnEndReason::Completed)
+    }
+
+    /// [`close`](Self::close) with the reason that the log keeps: that somebody stopped the
+    /// session, or that what it was for failed. Without an open turn nothing is written.
+    ///
+    /// ```
+    /// # use callgate_core::{CallInput, Recorder, ToolRuntime};
+    /// # use callgate_schema::json;
+    /// # use callgate_session::{Session, SessionHeader};
+    /// use callgate_session::{AbortCause, TurnEndReason};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), callgate_core::Error> {
+    /// # let runtime = ToolRuntime::builder().build()?;
+    /// # let session = Session::in_memory(SessionHeader::new("s-1", 0));
+    /// # let recorder = Recorder::new(runtime.scope(), session.clone())?;
+    /// recorder.call(CallInput::new("call-1", "nobody", json!({}))).await;
+    /// recorder.close_with(TurnEndReason::Aborted(AbortCause::User))?;
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`close`](Self::close).
+    pub fn close_with(&self, reason: TurnEndReason) -> Result<(), Error> {
         let mut open = self.lock();
         if let Some(step) = &*open {
-            step.close()?;
+            step.close(reason)?;
         }
         *open = None;
         Ok(())

@@ -23,6 +23,8 @@ pub struct Cause {
 }
 
 impl Cause {
+    /// The code of what a person stopped, by Ctrl-C or otherwise, rather than a program.
+    pub const INTERRUPT: &str = "interrupt";
     /// The code of a call whose caller stopped waiting for it.
     pub const DROPPED: &str = "dropped";
     /// The code of sub-calls that were running when their program ended.

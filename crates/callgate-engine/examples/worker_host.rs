@@ -2,8 +2,9 @@
 //!
 //! Started as a worker it runs programs, and a few things no interpreter would do: see `native`.
 //! Else it is a host: `worker_host run PROGRAM…` runs programs one after the other and prints how
-//! each ended; `worker_host soak KILLS` has workers killed under programs and prints what was left
-//! behind.
+//! each ended; `worker_host corpus` runs those that standard input lists; `worker_host soak KILLS`
+//! has workers killed under programs, `worker_host runs COUNT` runs many honest ones, and both
+//! print what was left behind.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -15,17 +16,26 @@
     reason = "it proves that system calls are refused, and no safe code makes them"
 )]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::pin::pin;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use callgate_core::program::{Namespace, Program, ProgramCall, ProgramEngine, ProgramHost, Reply};
-use callgate_core::{Cause, Signal};
+use callgate_core::program::{
+    EngineError, ErrorClass, FailureKind, Namespace, Program, ProgramCall, ProgramEnd,
+    ProgramEngine, ProgramHost, Reply,
+};
+use callgate_core::{
+    CallInput, CallResult, Cause, Invariants, Mode, Output, RUN_CODE, Recorder, Signal,
+    ToolDefinition, ToolRuntime, render,
+};
 use callgate_engine::{TypeScript, WorkerEngine};
+use callgate_schema::{Json, Object, ParamSpec, Str, ValueSpec, json};
+use callgate_session::{SessionHeader, SessionOptions};
 use futures_util::future::{self, Either};
 
 fn main() {
@@ -34,8 +44,10 @@ fn main() {
     let what = arguments.next().unwrap_or_default();
     match what.as_str() {
         "run" => arguments.for_each(|program| run(&program)),
-        "soak" => soak(arguments.next().and_then(|kills| kills.parse().ok()).unwrap_or(50)),
-        _ => println!("worker_host run PROGRAM…, worker_host soak KILLS"),
+        "corpus" => corpus(),
+        "soak" => soak(count(arguments.next())),
+        "runs" => runs(count(arguments.next()), arguments.next().is_some()),
+        _ => println!("worker_host run PROGRAM… | corpus | soak KILLS | runs COUNT [in-process]"),
     }
 }
 
@@ -230,21 +242,27 @@ fn send(mut bytes: &[u8]) {
 
 // As a host.
 
-/// Answers each call with its arguments.
-struct Echo;
+/// The usual functions of the tests.
+#[derive(Default)]
+struct Tools {
+    /// Replies of calls to `hold`, which nobody answers.
+    held: Mutex<Vec<Reply>>,
+}
 
-impl ProgramHost for Echo {
+impl ProgramHost for Tools {
     fn call(&self, call: ProgramCall, reply: Reply) {
-        reply.send(Ok(call.arguments));
+        match &*call.member {
+            "fail" => reply.send(Err(call.arguments.as_str().unwrap_or("failed").to_owned())),
+            "hold" => self.held.lock().expect("nobody panics").push(reply),
+            _ => reply.send(Ok(call.arguments)),
+        }
     }
 }
 
-fn engine() -> WorkerEngine {
-    TypeScript::worker()
-        .compute(Duration::from_secs(20))
-        .memory(128 << 20)
-        .build()
-        .expect("workers can be started")
+const MEMBERS: [&str; 7] = ["echo", "fail", "hold", "__proto__", "constructor", "a-b", ""];
+
+fn count(argument: Option<String>) -> u32 {
+    argument.and_then(|count| count.parse().ok()).expect("a number is needed")
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
@@ -252,65 +270,251 @@ fn block_on<F: Future>(future: F) -> F::Output {
     runtime.expect("a runtime").block_on(future)
 }
 
-fn program(text: &str) -> Program {
-    Program::new(text, vec![Namespace::new("tools", vec!["echo".into()], None)])
+fn execute(engine: &dyn ProgramEngine, text: &str) -> Result<ProgramEnd, EngineError> {
+    let members = MEMBERS.iter().map(|name| Str::from(*name)).collect();
+    let class = ErrorClass::new("ToolCallError", "toolName");
+    let program = Program::new(text, vec![Namespace::new("tools", members, Some(class))]);
+    block_on(engine.run(program, Arc::<Tools>::default(), Signal::new()))
 }
 
 fn run(text: &str) {
-    let engine = engine();
-    let end = block_on(engine.run(program(text), Arc::new(Echo), Signal::new()));
-    let end = end.expect("the engine works");
+    let engine = TypeScript::worker().memory(128 << 20).build().expect("workers can be started");
+    let end = execute(&engine, text).expect("the engine works");
     match end.failure {
         Some(failure) => println!("{}: {}: {}", engine.isolation(), failure.kind, failure.message),
         None => println!("{}: {}", engine.isolation(), end.value.unwrap_or_default()),
     }
 }
 
-/// Kills workers at moments that differ, or cancels their programs, and counts what is left.
-fn soak(kills: u32) {
-    let engine = engine().for_session("soak");
-    // What is made once stays.
-    kill(&engine, 0);
-    kill(&engine, 1);
-    let before = settled_counts(&engine, None);
-    for at in 0..kills {
-        kill(&engine, at);
+// The corpus.
+
+/// Runs each program that standard input lists, and an honest one after it; prints how each ended,
+/// then what this process held before, and after.
+fn corpus() {
+    let request = io::read_to_string(io::stdin()).expect("standard input is text");
+    let request = Json::parse(&request).expect("standard input is JSON");
+    let number = |json: Option<&Json>| json.and_then(Json::as_u64).expect("a number");
+    let size = |name| number(request.get(name));
+    let text = |json: Option<&Json>| json.and_then(Json::to_str).expect("a text");
+    let honest = text(request.get("honest"));
+    let programs = request.get("programs").and_then(Json::as_array).expect("programs");
+    let mut engines = BTreeMap::new();
+    for program in programs {
+        let compute = Duration::from_millis(number(program.item(1)));
+        engines.entry(compute).or_insert_with(|| {
+            let engine = TypeScript::worker()
+                .compute(compute)
+                .wall(compute * 5)
+                .memory(usize::try_from(size("memory")).expect("a size"))
+                .max_output_bytes(size("output"))
+                .pool(1);
+            engine.build().expect("workers can be started").for_session("corpus")
+        });
     }
-    let after = settled_counts(&engine, Some(&before));
-    println!("{before}\n{after}");
+    let settle = |wanted: Option<&String>| {
+        // An unused worker, and one of the session, for each engine.
+        settled(2 * engines.len(), wanted, || {
+            for engine in engines.values() {
+                let _ = execute(engine, "return 1");
+            }
+        })
+    };
+    let before = settle(None);
+    for program in programs {
+        let engine = &engines[&Duration::from_millis(number(program.item(1)))];
+        for source in [&text(program.item(0)), &honest] {
+            let started = Instant::now();
+            let end = execute(engine, source).expect("the engine works");
+            let failure = end.failure.as_ref();
+            let ended = Object::builder()
+                .with_some("kind", failure.map(|failure| failure.kind.name()))
+                .with_some("message", failure.map(|failure| failure.message.clone()))
+                .with_some("value", end.value.clone())
+                .with("ms", u64::try_from(started.elapsed().as_millis()).expect("not that long"));
+            println!("{}", Json::from(ended.build()));
+        }
+    }
+    for counts in [&before, &settle(Some(&before))] {
+        println!("{}", Json::from(counts));
+    }
 }
 
-fn kill(engine: &WorkerEngine, at: u32) {
-    let signal = Signal::new();
-    let text = "for (;;) { await Promise.all([1, 2, 3].map(i => tools.echo(i))); let x = 1; for (let i = 0; i < 1e5; i++) x += i; }";
-    let run = engine.run(program(text), Arc::new(Echo), signal.clone());
-    let moment = Duration::from_micros(u64::from(at * 7919 % 5000));
-    let killing = async {
-        tokio::time::sleep(moment).await;
-        if at.is_multiple_of(3) {
-            signal.cancel(Cause::new("test", "enough"));
-        } else {
-            for pid in children() {
-                // SAFETY: a signal to a child; one that is gone was not waited for by anybody else.
-                unsafe { libc::kill(pid, libc::SIGKILL) };
+// Kills.
+
+/// Kills workers at random moments, or cancels their programs, under Code Mode's own lane, and
+/// checks after each that nothing was lost. Prints how each run ended, and what this process held
+/// before, and after.
+fn soak(kills: u32) {
+    let engine = TypeScript::worker().compute(Duration::from_secs(20)).memory(128 << 20).pool(1);
+    let bench = Bench::new(engine.build().expect("workers can be started"));
+    let mut chance = Chance(u64::from(std::process::id()) | 1);
+    println!("seed {}", chance.0);
+    // What is made once stays.
+    bench.kill(0, &mut chance);
+    let settle = |wanted| settled(2, wanted, || bench.fine());
+    let before = settle(None);
+    for at in 0..kills {
+        bench.kill(at, &mut chance);
+    }
+    println!("{before}\n{}", settle(Some(&before)));
+}
+
+/// A runtime with a tool whose bodies are counted, and a log that is checked.
+struct Bench {
+    recorder: Recorder,
+    bodies: Arc<[AtomicUsize; 2]>,
+    /// Results of calls, by the id of the call.
+    published: Arc<Mutex<BTreeMap<String, u32>>>,
+}
+
+impl Bench {
+    fn new(engine: WorkerEngine) -> Self {
+        let bodies: Arc<[AtomicUsize; 2]> = Arc::default();
+        let runtime = ToolRuntime::builder().mode(Mode::Code).engine(engine).tool(work(&bodies));
+        let runtime = runtime.build().expect("a runtime");
+        let published: Arc<Mutex<BTreeMap<String, u32>>> = Arc::default();
+        let counts = published.clone();
+        runtime.observe(move |call, _| {
+            let mut counts = counts.lock().expect("nobody panics");
+            *counts.entry(call.id().to_string()).or_default() += 1;
+        });
+        let log = SessionOptions::new().keep_bytes(64 << 10).in_memory(SessionHeader::new("s", 0));
+        Invariants::watch(&log).expect("an empty log is in order");
+        let recorder = Recorder::new(runtime.scope(), log).expect("a scope without a session");
+        Self { recorder, bodies, published }
+    }
+
+    async fn run(&self, id: &str, code: &str, signal: &Signal) -> CallResult {
+        let input = json!({ "code": code, "description": "Runs a program of the tests" });
+        let input = CallInput::new(id, RUN_CODE, input).with_signal(signal.clone());
+        self.recorder.call(input).await
+    }
+
+    fn fine(&self) {
+        let result = block_on(self.run("fine", "return await tools.work({})", &Signal::new()));
+        assert_eq!(result.text(), "1");
+        self.published.lock().expect("nobody panics").clear();
+    }
+
+    fn kill(&self, at: u32, chance: &mut Chance) {
+        let signal = Signal::new();
+        let code = "for (;;) { await Promise.all([1, 2, 3].map(() => tools.work({}))); for (let i = 0; i < 1e4; i++); }";
+        let id = format!("run-{at}");
+        let run = self.run(&id, code, &signal);
+        let moment = Duration::from_micros(chance.below(6000));
+        let is_cancelled = chance.below(4) == 0;
+        let killing = async {
+            tokio::time::sleep(moment).await;
+            if is_cancelled {
+                signal.cancel(Cause::new("test", "enough"));
+            } else {
+                kill_children();
             }
+            // A program that was not there yet when its worker should have been killed.
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            signal.cancel(Cause::new("test", "too late"));
+        };
+        let result = block_on(async {
+            match future::select(pin!(run), pin!(killing)).await {
+                Either::Left((result, _)) => result,
+                Either::Right(((), run)) => run.await,
+            }
+        });
+        let [began, ended] = [0, 1].map(|count: usize| self.bodies[count].load(Ordering::SeqCst));
+        assert_eq!(began, ended, "bodies that began and bodies that ended");
+        let published = std::mem::take(&mut *self.published.lock().expect("nobody panics"));
+        let twice: Vec<_> = published.iter().filter(|(_, count)| **count != 1).collect();
+        assert!(twice.is_empty() && published.contains_key(&id), "one result each: {twice:?}");
+        assert!(result.is_error(), "{}", result.text());
+        self.recorder.close().expect("every call is settled in the log");
+        let kinds = ["(abort)", "(worker-exit)", "the program could not be run"];
+        let kind = kinds.iter().find(|kind| result.text().contains(**kind));
+        println!("{at} {}", kind.map_or_else(|| result.text(), ToString::to_string));
+    }
+}
+
+/// A tool that takes a moment.
+fn work(bodies: &Arc<[AtomicUsize; 2]>) -> ToolDefinition {
+    let bodies = bodies.clone();
+    let output = Output::new(ValueSpec::integer(), render::json);
+    let body = move |_, _| {
+        let bodies = bodies.clone();
+        async move {
+            bodies[0].fetch_add(1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_micros(300)).await;
+            bodies[1].fetch_add(1, Ordering::SeqCst);
+            Ok(json!(1))
         }
-        // A program that was not there yet when its worker should have been killed.
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        signal.cancel(Cause::new("test", "too late"));
     };
-    let end = block_on(async {
-        match future::select(run, pin!(killing)).await {
-            Either::Left((end, _)) => end,
-            Either::Right(((), run)) => run.await,
-        }
-    });
-    let kind = match &end {
-        Ok(end) => end.failure.as_ref().map_or("none", |failure| failure.kind.name()),
-        // Its worker was killed before it was there.
-        Err(_) => "not run",
+    ToolDefinition::new("work", "Works.", ParamSpec::new(), output, body).concurrency_safe()
+}
+
+fn kill_children() {
+    for pid in children() {
+        // SAFETY: a signal to a child; one that is gone was not waited for by anybody else.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+    }
+}
+
+/// Numbers that look random and come again with the same seed.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+// Many runs.
+
+/// Runs that many programs, and prints what this process held after the first tenth, and after all.
+fn runs(count: u32, in_process: bool) {
+    let worker;
+    let inside;
+    let engine: &dyn ProgramEngine = if in_process {
+        inside = TypeScript::in_process().memory(64 << 20).build().expect("an engine");
+        &inside
+    } else {
+        let engine = TypeScript::worker().memory(64 << 20).pool(1);
+        worker = engine.build().expect("workers can be started").for_session("runs");
+        &worker
     };
-    println!("{at} {kind}");
+    let programs = [
+        "return 1",
+        "return await tools.echo({ text: 'x'.repeat(1000) })",
+        "console.log('a', { b: [1, 2] }); return (await Promise.all([1, 2, 3].map(i => tools.echo(i)))).length",
+        "throw new Error('no')",
+        "await tools.fail('no')",
+        "tools.hold(1); return new Map([[1, [2]]]).get(1)",
+        "const x: number = ;",
+    ];
+    let one = |at: u32| {
+        let program = programs[at as usize % programs.len()];
+        let end = execute(engine, program).expect("the engine works");
+        let kind = end.failure.map(|failure| failure.kind);
+        assert!(matches!(kind, None | Some(FailureKind::Exception)), "{program}: {kind:?}");
+    };
+    let idle = if in_process { 0 } else { 2 };
+    let settle = |wanted| settled(idle, wanted, || one(0));
+    let first = count / 10;
+    (0..first).for_each(one);
+    let before = settle(None);
+    let memory = resident();
+    (first..count).for_each(one);
+    println!("{before}\n{}", settle(Some(&before)));
+    println!("{memory}\n{}", resident());
+}
+
+// What this process holds.
+
+/// Bytes of memory.
+fn resident() -> u64 {
+    let status = fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: Option<u64> = status.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    pages.unwrap_or_default() * 4096
 }
 
 /// The processes whose parent is this one.
@@ -326,12 +530,12 @@ fn children() -> Vec<libc::pid_t> {
         .collect()
 }
 
-/// Descriptors, threads and children of this process, once they are as they were or never will be.
-fn settled_counts(engine: &WorkerEngine, wanted: Option<&String>) -> String {
-    let late = Instant::now() + Duration::from_secs(10);
+/// Descriptors, threads and children of this process, once they are as `wanted`, or as many
+/// children as are kept, or never will be. `again` fills the pool.
+fn settled(kept: usize, wanted: Option<&String>, again: impl Fn()) -> String {
+    let late = Instant::now() + Duration::from_secs(20);
     loop {
-        // The pool is full again after a run.
-        let _ = block_on(engine.run(program("return 1"), Arc::new(Echo), Signal::new()));
+        again();
         std::thread::sleep(Duration::from_millis(100));
         let count = |path| fs::read_dir(path).map_or(0, Iterator::count);
         let counts = format!(
@@ -340,8 +544,8 @@ fn settled_counts(engine: &WorkerEngine, wanted: Option<&String>) -> String {
             count("/proc/self/task"),
             children().len()
         );
-        let done = wanted.is_some_and(|wanted| counts == *wanted);
-        if done || Instant::now() > late || wanted.is_none() && children().len() == 3 {
+        let done = wanted.map_or_else(|| children().len() == kept, |wanted| counts == *wanted);
+        if done || Instant::now() > late {
             return counts;
         }
     }

@@ -110,7 +110,7 @@ impl Session {
             resources_changed: Notify::new(),
         });
         let ended = session.clone().listen(frames, stop).await;
-        session.drain(ended).await;
+        session.drain(ended, stop).await;
         Ok(ended)
     }
 
@@ -154,7 +154,7 @@ impl Session {
     }
 
     /// No new calls; those that run may end, then they are cancelled, and waited for.
-    async fn drain(&self, ended: Ended) {
+    async fn drain(&self, ended: Ended, stop: &Signal) {
         self.tasks.close();
         let drain = self.gateway.options.drain;
         let patience = match ended {
@@ -170,7 +170,9 @@ impl Session {
             }
         }
         if let Some(recorder) = &self.recorder
-            && let Err(error) = recorder.close().map(|()| recorder.session().flush())
+            && let Err(error) = recorder
+                .close_with(log::reason(ended, stop, &self.signal))
+                .map(|()| recorder.session().flush())
         {
             tracing::warn!(%error, "the session log was not closed");
         }

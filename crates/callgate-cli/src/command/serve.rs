@@ -19,7 +19,7 @@ use crate::terminal::Terminal;
 use crate::{logging, servers, session_log};
 
 /// The codes of the causes that end a session.
-const INTERRUPTED: &str = "interrupt";
+const INTERRUPTED: &str = Cause::INTERRUPT;
 const TERMINATED: &str = "terminate";
 
 pub(super) fn run(

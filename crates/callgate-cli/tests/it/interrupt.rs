@@ -36,6 +36,12 @@ fn send(signal: &str, child: &Child) {
     assert!(status.success());
 }
 
+/// Why the session ended, as its log tells.
+fn endings(sandbox: &Sandbox) -> Vec<Json> {
+    let log = sandbox.logs().pop().unwrap();
+    Sandbox::events(&log, "turn/end").iter().map(|end| end["reason"].clone()).collect()
+}
+
 #[test]
 fn ctrl_c_lets_calls_settle_closes_the_log_and_ends_with_130() {
     let sandbox = Sandbox::new();
@@ -55,7 +61,8 @@ fn ctrl_c_lets_calls_settle_closes_the_log_and_ends_with_130() {
     let log = sandbox.logs().pop().unwrap();
     let count = |kind| Sandbox::events(&log, kind).len();
     assert_eq!((count("tool/code-dispatch-start"), count("tool/code-dispatch")), (calls, calls));
-    assert_eq!((count("tool/result"), count("step/end"), count("turn/end")), (1, 1, 1));
+    assert_eq!((count("tool/result"), count("step/end")), (1, 1));
+    assert_eq!(endings(&sandbox), [json!({ "kind": "aborted", "cause": { "kind": "user" } })]);
 }
 
 #[test]
@@ -75,7 +82,7 @@ fn sigterm_ends_a_run_in_the_same_way() {
     wait_for(&mut stderr, "running ");
     send("-TERM", &child);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(143));
-    assert_eq!(Sandbox::events(&sandbox.logs()[0], "turn/end").len(), 1);
+    assert_eq!(endings(&sandbox), [json!({ "kind": "aborted", "cause": { "kind": "disposed" } })]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use callgate::Json;
+use callgate::{Json, json};
 
 use crate::sandbox::{Sandbox, assert_shown};
 
@@ -39,6 +39,26 @@ fn every_run_is_logged_in_a_file_for_its_owner_alone() {
             "turn/end",
         ]
     );
+}
+
+#[test]
+fn a_log_tells_why_its_session_ended() {
+    // SESSION-4
+    let sandbox = Sandbox::new();
+    let ending = |code: &str| {
+        sandbox.callgate(["run", "-e", code]);
+        let log = sandbox.logs().pop().unwrap();
+        Sandbox::events(&log, "turn/end").pop().unwrap()["reason"].clone()
+    };
+    assert_eq!(ending("return 1"), json!({ "kind": "completed" }));
+    let message = "the program failed (exception): Error: no";
+    let failed =
+        json!({ "kind": "error", "error": { "message": message, "code": "CODE_RUN_FAILED" } });
+    assert_eq!(ending("console.log('x'); throw new Error('no\\nway')"), failed);
+    // What is long stands in the result; its end is enough here.
+    let long = ending("throw new Error('\u{20ac}'.repeat(1000))");
+    let message = long["error"]["message"].as_str().unwrap();
+    assert!(message.len() < 510 && message.ends_with("\u{20ac}…"), "{message}");
 }
 
 #[test]

@@ -31,6 +31,8 @@ mod preflight;
 #[cfg(test)]
 mod prompt;
 #[cfg(test)]
+mod record;
+#[cfg(test)]
 mod registry;
 #[cfg(test)]
 mod results;

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use callgate::session::{GatewayNotice, Session};
-use callgate::{Error, Recorder, Scope, json};
+use callgate::session::{AbortCause, GatewayNotice, Session, TurnEndReason};
+use callgate::{Cause, Error, Recorder, Scope, Signal, json};
 
+use super::Ended;
 use crate::gateway::Gateway;
 use crate::tool::McpTool;
 
@@ -28,6 +29,18 @@ pub(super) fn start(gateway: &Gateway, scope: &Scope, log: Session) -> Result<Re
         }
     });
     Recorder::new(scope.clone(), log)
+}
+
+/// How the log says that a session ended: `stop` is what may have stopped it, `calls` the signal of
+/// its calls, which is cancelled only where some were still running.
+pub(super) fn reason(ended: Ended, stop: &Signal, calls: &Signal) -> TurnEndReason {
+    let by_a_person = stop.cause().is_some_and(|cause| cause.code() == Cause::INTERRUPT);
+    match ended {
+        Ended::Stopped if by_a_person => TurnEndReason::Aborted(AbortCause::User),
+        Ended::Stopped => TurnEndReason::Aborted(AbortCause::Disposed),
+        Ended::EndOfInput if calls.is_cancelled() => TurnEndReason::Aborted(AbortCause::Parent),
+        Ended::EndOfInput => TurnEndReason::Completed,
+    }
 }
 
 fn notice(tool: &Arc<McpTool>) -> GatewayNotice {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use callgate::session::{EventBody, LogChecker, Session, SessionHeader};
+use callgate::session::{AbortCause, EventBody, LogChecker, Session, SessionHeader, TurnEndReason};
 use callgate::testing::{ScriptedEngine, ScriptedTools};
-use callgate::{Denial, Json, Mode, json};
+use callgate::{Cause, Denial, Json, Mode, json};
 use callgate_mcp::GatewayOptions;
 
 use crate::support::{Client, Fake, gateway_with, tool};
@@ -90,6 +90,38 @@ async fn every_call_is_recorded_in_one_turn_and_the_log_keeps_the_rules() {
             "turn/end",
         ]
     );
+}
+
+/// How the log says that a session ended, which made one call and then went that way.
+async fn ending(stop: Option<Cause>) -> TurnEndReason {
+    let fake = Fake::with_tools(json!([tool("echo")]), json!({}));
+    let log = Session::in_memory(SessionHeader::new("s-1", 0));
+    let mut options = GatewayOptions::default();
+    let made = log.clone();
+    options.log = Some(Arc::new(move || Ok(made.clone())));
+    let servers = vec![fake.server("s")];
+    let gateway = gateway_with(Mode::Native, ScriptedEngine::new(), servers, options).await;
+    let mut client = Client::greeted(&gateway).await;
+    client.call("s__echo", json!({})).await;
+    match stop {
+        Some(cause) => client.stop.cancel(cause),
+        None => client.end_input().await,
+    }
+    client.serving.await.unwrap();
+    match log.events().pop().unwrap().body {
+        EventBody::TurnEnd(end) => end.reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_log_tells_why_its_session_ended() {
+    // SESSION-4
+    assert_eq!(ending(None).await, TurnEndReason::Completed);
+    let by_hand = Cause::new(Cause::INTERRUPT, "interrupted by Ctrl-C");
+    assert_eq!(ending(Some(by_hand)).await, TurnEndReason::Aborted(AbortCause::User));
+    let by_program = Cause::new("terminate", "SIGTERM");
+    assert_eq!(ending(Some(by_program)).await, TurnEndReason::Aborted(AbortCause::Disposed));
 }
 
 #[tokio::test]

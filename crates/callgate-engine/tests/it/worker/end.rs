@@ -265,19 +265,39 @@ fn park_on<F: Future>(future: F) -> F::Output {
     }
 }
 
+/// How many times something is done: few, or as many as `cargo xtask test --long` wants.
+#[cfg(target_os = "linux")]
+fn times(few: u32, many: u32) -> String {
+    if std::env::var_os("CALLGATE_TEST_LONG").is_some() { many } else { few }.to_string()
+}
+
 #[test]
 #[cfg(target_os = "linux")]
-fn fifty_kills_leave_nothing_behind() {
+fn kills_at_random_moments_lose_no_call_and_leave_nothing_behind() {
     // RUNTIME-28
-    let printed = host(Command::new(executable()).args(["soak", "50"]));
+    let printed = host(Command::new(executable()).args(["soak", &times(50, 1_000)]));
     let lines: Vec<&str> = printed.lines().collect();
     let (runs, counts) = lines.split_at(lines.len() - 2);
     assert_eq!(counts[0], counts[1], "{printed}");
-    for run in runs {
-        assert!(
-            ["abort", "worker-exit", "not run"].iter().any(|kind| run.ends_with(kind)),
-            "{run}"
-        );
+    let kinds = ["(abort)", "(worker-exit)", "the program could not be run"];
+    let count = |kind| runs.iter().filter(|run| run.ends_with(kind)).count();
+    let counts = kinds.map(count);
+    // The first line is the seed.
+    assert_eq!(counts.iter().sum::<usize>(), runs.len() - 1, "{printed}");
+    assert!(counts[0] > 0 && counts[1] > 0, "{counts:?}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn many_runs_leave_nothing_behind_and_hold_no_more_memory() {
+    // RUNTIME-7
+    for place in [&[][..], &["in-process"]] {
+        let count = times(1_000, 100_000);
+        let printed = host(Command::new(executable()).args(["runs", &*count]).args(place));
+        let lines: Vec<&str> = printed.lines().collect();
+        assert_eq!(lines[0], lines[1], "{place:?}");
+        let [before, after] = [lines[2], lines[3]].map(|bytes| bytes.parse::<u64>().unwrap());
+        assert!(after < before + (4 << 20), "{place:?}: from {before} to {after} bytes");
     }
 }
 
