@@ -4,7 +4,7 @@
 //! Else it is a host: `worker_host run PROGRAM…` runs programs one after the other and prints how
 //! each ended; `worker_host corpus` runs those that standard input lists; `worker_host soak KILLS`
 //! has workers killed under programs, `worker_host runs COUNT` runs many honest ones, and both
-//! print what was left behind.
+//! print what was left behind; `worker_host flood` prints how much memory floods of calls cost.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,
@@ -33,9 +33,9 @@ use callgate_core::{
     CallInput, CallResult, Cause, Invariants, Mode, Output, RUN_CODE, Recorder, Signal,
     ToolDefinition, ToolRuntime, render,
 };
-use callgate_engine::{TypeScript, WorkerEngine};
+use callgate_engine::TypeScript;
 use callgate_schema::{Json, Object, ParamSpec, Str, ValueSpec, json};
-use callgate_session::{SessionHeader, SessionOptions};
+use callgate_session::{Content, SessionHeader, SessionOptions};
 use futures_util::future::{self, Either};
 
 fn main() {
@@ -47,7 +47,10 @@ fn main() {
         "corpus" => corpus(),
         "soak" => soak(count(arguments.next())),
         "runs" => runs(count(arguments.next()), arguments.next().is_some()),
-        _ => println!("worker_host run PROGRAM… | corpus | soak KILLS | runs COUNT [in-process]"),
+        "flood" => flood(arguments.next().is_some()),
+        _ => println!(
+            "worker_host run PROGRAM… | corpus | soak KILLS | runs COUNT [in-process] | flood [in-process]"
+        ),
     }
 }
 
@@ -198,7 +201,8 @@ fn forge(what: &str) -> Option<String> {
         "calls" => loop {
             send(&frame(b'C', "[1,\"tools\",\"echo\",1]"));
         },
-        "flood" => flood(),
+        "flood" => flood_with_calls(),
+        random if random.starts_with("random ") => return talk_at_random(random),
         die => die_after(die.strip_prefix("die after ")?.parse().ok()?),
     };
     send(&bytes);
@@ -216,8 +220,66 @@ fn die_after(calls: u64) -> ! {
     std::process::exit(7)
 }
 
+/// Frames that make sense, mostly, and changes to them, as `random SEED` has it; then an end.
+fn talk_at_random(what: &str) -> Option<String> {
+    let seed: u64 = what.strip_prefix("random ")?.parse().ok()?;
+    let mut chance = Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let sensible = [
+        frame(b'C', "[1,\"tools\",\"echo\",{\"a\":[1]}]"),
+        frame(b'C', "[2,\"tools\",\"hold\",null]"),
+        frame(b'C', "[9007199254740993,\"tools\",\"fail\",\"x\"]"),
+        frame(b'C', "[3,\"tools\",\"__proto__\",{\"__proto__\":1}]"),
+        frame(b'C', "[4,\"elsewhere\",\"echo\",1]"),
+        frame(b'L', "an entry"),
+        frame(b'L', &"x".repeat(500)),
+        frame(b'R', "[\"full\",\"full\"]"),
+        frame(b'E', "{}"),
+        frame(b'E', "{\"value\":[1,2.5,\"\\u0000\"]}"),
+        frame(b'E', "{\"failure\":{\"kind\":\"exception\",\"message\":\"m\",\"line\":1}}"),
+        frame(b'A', "[1,2]"),
+        frame(b'S', ""),
+        vec![0; 4],
+        b"\x01\0\0\0\xff".to_vec(),
+    ];
+    for _ in 0..chance.below(150) {
+        let mut bytes = sensible[chance.pick(sensible.len())].clone();
+        // An end is the end, and it should not always come at once.
+        if bytes[4..].first() == Some(&b'E') && chance.below(8) > 0 {
+            continue;
+        }
+        match chance.below(12) {
+            0 => (0..3).for_each(|_| {
+                let at = chance.pick(bytes.len());
+                bytes[at] = chance.byte();
+            }),
+            1 => bytes.truncate(chance.pick(bytes.len())),
+            2 => (0..chance.below(40)).for_each(|_| bytes.push(chance.byte())),
+            // A length that does not fit.
+            3 if chance.below(6) == 0 => bytes[chance.pick(4)] = chance.byte(),
+            // Another kind, and another payload.
+            4 if bytes.len() > 5 => bytes[4] = b"BPASRCLE?"[chance.pick(9)],
+            5 if bytes.len() > 5 => bytes[5..].iter_mut().for_each(|byte| *byte ^= 1),
+            // A number that counts on.
+            6..9 => {
+                let id = chance.below(1 << 20);
+                bytes = frame(b'C', &format!("[{id},\"tools\",\"echo\",{id}]"));
+            }
+            _ => {}
+        }
+        send(&bytes);
+    }
+    match chance.below(6) {
+        0 => std::process::exit(0),
+        1 => std::process::abort(),
+        2 => loop {
+            std::hint::spin_loop();
+        },
+        _ => Some("said".to_owned()),
+    }
+}
+
 /// Calls without end, and never an ear for the answers.
-fn flood() -> Vec<u8> {
+fn flood_with_calls() -> Vec<u8> {
     let argument = "x".repeat(100_000);
     for id in 1_u64.. {
         send(&frame(b'C', &format!("[{id},\"tools\",\"echo\",\"{argument}\"]")));
@@ -351,12 +413,17 @@ fn soak(kills: u32) {
     println!("seed {}", chance.0);
     // What is made once stays.
     bench.kill(0, &mut chance);
-    let settle = |wanted| settled(2, wanted, || bench.fine());
+    // A worker that was killed while it waited may not be gone when it is taken.
+    let settle = |wanted| {
+        settled(2, wanted, || drop(block_on(bench.run("again", "return 1", &Signal::new()))))
+    };
     let before = settle(None);
     for at in 0..kills {
         bench.kill(at, &mut chance);
     }
-    println!("{before}\n{}", settle(Some(&before)));
+    let after = settle(Some(&before));
+    bench.fine();
+    println!("{before}\n{after}");
 }
 
 /// A runtime with a tool whose bodies are counted, and a log that is checked.
@@ -368,10 +435,10 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(engine: WorkerEngine) -> Self {
+    fn new(engine: impl ProgramEngine) -> Self {
         let bodies: Arc<[AtomicUsize; 2]> = Arc::default();
         let runtime = ToolRuntime::builder().mode(Mode::Code).engine(engine).tool(work(&bodies));
-        let runtime = runtime.build().expect("a runtime");
+        let runtime = runtime.tool(big()).build().expect("a runtime");
         let published: Arc<Mutex<BTreeMap<String, u32>>> = Arc::default();
         let counts = published.clone();
         runtime.observe(move |call, _| {
@@ -449,6 +516,54 @@ fn work(bodies: &Arc<[AtomicUsize; 2]>) -> ToolDefinition {
     ToolDefinition::new("work", "Works.", ParamSpec::new(), output, body).concurrency_safe()
 }
 
+/// A tool that returns a megabyte, a new one each time.
+fn big() -> ToolDefinition {
+    let output = Output::new(ValueSpec::string(), |_: &Json, _: &Json| Vec::<Content>::new());
+    let body = |_, _| async { Ok(Json::from("x".repeat(1 << 20))) };
+    ToolDefinition::new("big", "Returns much.", ParamSpec::new(), output, body).concurrency_safe()
+}
+
+// Floods.
+
+/// Runs programs that call faster than they are served, or take no answers, and prints how each
+/// ended and how much more memory this process ever held than before.
+fn flood(in_process: bool) {
+    let (compute, memory) = (Duration::from_millis(1500), 32 << 20);
+    let bench = if in_process {
+        let engine = TypeScript::in_process().compute(compute).wall(2 * compute).memory(memory);
+        Bench::new(engine.build().expect("an engine"))
+    } else {
+        let engine = TypeScript::worker().compute(compute).wall(2 * compute).memory(memory);
+        Bench::new(engine.build().expect("workers can be started"))
+    };
+    bench.fine();
+    let before = resident();
+    for program in [
+        "for (;;) tools.work({})",
+        "for (;;) tools.work({}).catch(() => {})",
+        "const text = 'x'.repeat(10_000); for (;;) tools.work({ text })",
+        "for (let i = 0; i < 10_000; i++) tools.big({}); for (;;) {}",
+        "for (;;) { tools.big({}); await 0 }",
+        "const a = []; for (let i = 0; i < 10_000; i++) a.push(tools.big({})); await Promise.allSettled(a); for (;;) {}",
+        "for (let i = 0; i < 10_000; i++) tools.big({}); new Array(2 ** 24).join(); for (;;) {}",
+    ] {
+        let result = block_on(bench.run("run", program, &Signal::new()));
+        assert!(result.is_error(), "{program}");
+        println!("{}", result.text().lines().next().unwrap_or_default());
+        bench.recorder.close().expect("every call is settled in the log");
+    }
+    bench.fine();
+    println!("{}", peak().saturating_sub(before));
+}
+
+/// The most bytes of memory that this process ever held.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib: Option<u64> = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    kib.unwrap_or_default() * 1024
+}
+
 fn kill_children() {
     for pid in children() {
         // SAFETY: a signal to a child; one that is gone was not waited for by anybody else.
@@ -465,6 +580,14 @@ impl Chance {
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0 % limit
+    }
+
+    fn pick(&mut self, length: usize) -> usize {
+        usize::try_from(self.below(length as u64)).expect("less than a length")
+    }
+
+    fn byte(&mut self) -> u8 {
+        u8::try_from(self.below(256)).expect("less than 256")
     }
 }
 

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
@@ -13,13 +13,14 @@ use callgate_core::program::{
     EngineError, FailureKind, Program, ProgramCall, ProgramEnd, ProgramFailure, ProgramHost, Reply,
 };
 use callgate_core::{Cause, Signal};
+use callgate_schema::Json;
 use futures_util::future::{self, Either};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::ledger::Ledger;
 use crate::limits::Limits;
 use crate::quickjs::{Assignment, run_one};
-use crate::transport::{Answer, Event, Outgoing, Transport};
+use crate::transport::{Answer, Event, Outgoing, TOO_MANY, Transport};
 
 /// Stack that the host's side of a run needs besides the interpreter.
 const HOST_STACK: usize = 1 << 20;
@@ -64,7 +65,8 @@ struct Job {
 type Outcome = Result<ProgramEnd, EngineError>;
 
 enum Message {
-    Answer(Answer),
+    /// An answer, and what it counts in the backlog.
+    Answer(Answer, usize),
     Wake,
 }
 
@@ -182,7 +184,7 @@ fn serve(limits: &Limits, pool: &Weak<Pool>, first: Job) {
         let ended = catch_unwind(AssertUnwindSafe(|| {
             run_one(limits, limits.stack + HOST_STACK / 2, || {
                 let job = given.take().or_else(|| next_job(pool))?;
-                let (assignment, caller) = job.assignment();
+                let (assignment, caller) = job.assignment(limits.memory);
                 *taken.lock().unwrap_or_else(PoisonError::into_inner) = Some(caller);
                 Some(assignment)
             })
@@ -244,7 +246,7 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
 }
 
 impl Job {
-    fn assignment(self) -> (Assignment, Caller) {
+    fn assignment(self, memory: usize) -> (Assignment, Caller) {
         let Self { program, host, signal, abandoned, inbox, done, permit } = self;
         let (answers, inbox) = inbox;
         let cancelled = move || {
@@ -257,11 +259,69 @@ impl Job {
             source: program.source,
             namespaces: program.namespaces,
             clock: program.clock,
-            transport: Box::new(Channel { host, answers, inbox }),
+            transport: Box::new(Channel { host, answers, inbox, backlog: Backlog::new(memory) }),
             cancelled: Box::new(cancelled),
         };
         (assignment, Caller { done, permit })
     }
+}
+
+/// Answers that wait for a program, in bytes: no more than it could hold.
+#[derive(Clone)]
+struct Backlog {
+    room: usize,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Backlog {
+    fn new(room: usize) -> Self {
+        Self { room, waiting: Arc::default() }
+    }
+
+    /// Takes an answer in, or another one in its place; and what that counts. One always has room.
+    fn add(&self, answer: Answer) -> (Answer, usize) {
+        let weight = match &answer.result {
+            Ok(value) => weight(value, self.room),
+            Err(message) => message.len(),
+        };
+        let add = |waiting: usize| {
+            let sum = waiting.saturating_add(weight);
+            (waiting == 0 || sum <= self.room).then_some(sum)
+        };
+        let added = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
+        if added.is_ok() {
+            return (answer, weight);
+        }
+        (Answer { id: answer.id, result: Err(TOO_MANY.to_owned()) }, 0)
+    }
+
+    fn remove(&self, weight: usize) {
+        self.waiting.fetch_sub(weight, Ordering::Relaxed);
+    }
+}
+
+/// How many bytes a value takes, about; more than `most` are not counted.
+fn weight(value: &Json, most: usize) -> usize {
+    let mut sum = 0_usize;
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        sum += size_of::<Json>();
+        match value {
+            Json::String(text) => sum += text.len(),
+            Json::Array(items) => open.extend(items.iter()),
+            Json::Object(members) => {
+                for (name, value) in members.iter() {
+                    sum += name.len();
+                    open.push(value);
+                }
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        }
+        if sum > most {
+            break;
+        }
+    }
+    sum
 }
 
 /// The calls of a run, straight to the host.
@@ -269,15 +329,17 @@ struct Channel {
     host: Arc<dyn ProgramHost>,
     answers: Sender<Message>,
     inbox: Receiver<Message>,
+    backlog: Backlog,
 }
 
 impl Transport for Channel {
     fn call(&mut self, call: Outgoing) {
         let Outgoing { id, global, member, arguments } = call;
-        let answers = self.answers.clone();
+        let (answers, backlog) = (self.answers.clone(), self.backlog.clone());
         let reply = Reply::new(move |result| {
+            let (answer, weight) = backlog.add(Answer { id, result });
             // The run may be over.
-            let _ = answers.send(Message::Answer(Answer { id, result }));
+            let _ = answers.send(Message::Answer(answer, weight));
         });
         // A host that panics has dropped the reply, and that is an answer.
         let _ = catch_unwind(AssertUnwindSafe(|| {
@@ -290,7 +352,10 @@ impl Transport for Channel {
     fn poll(&mut self) -> Option<Answer> {
         loop {
             match self.inbox.try_recv() {
-                Ok(Message::Answer(answer)) => return Some(answer),
+                Ok(Message::Answer(answer, weight)) => {
+                    self.backlog.remove(weight);
+                    return Some(answer);
+                }
                 Ok(Message::Wake) => {}
                 Err(_) => return None,
             }
@@ -299,7 +364,10 @@ impl Transport for Channel {
 
     fn wait(&mut self, deadline: Instant) -> Event {
         match self.inbox.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Message::Answer(answer)) => Event::Answer(answer),
+            Ok(Message::Answer(answer, weight)) => {
+                self.backlog.remove(weight);
+                Event::Answer(answer)
+            }
             Ok(Message::Wake) | Err(_) => Event::Wake,
         }
     }

@@ -21,6 +21,10 @@ pub(crate) struct Answer {
     pub(crate) result: Result<Json, String>,
 }
 
+/// What a call is answered whose result finds more waiting than the program could hold.
+pub(crate) const TOO_MANY: &str =
+    "failed: more results than the run's memory wait for the program: await some first";
+
 /// What a waiting run wakes up for.
 #[derive(Debug)]
 pub(crate) enum Event {

@@ -118,10 +118,11 @@ impl Lane {
             // A call that comes in from here on ends the wait below.
             let seen = self.host.inbox.count();
             self.take_settled();
-            if self.started.front().is_some_and(|oldest| oldest.settled.is_some()) {
-                self.commit().await;
-            } else if self.background.log_tasks.len() > self.capacity() {
+            if self.background.log_tasks.len() > self.capacity() {
+                // Before anything else: a burst of commits makes copies as well.
                 self.wait(seen).await;
+            } else if self.started.front().is_some_and(|oldest| oldest.settled.is_some()) {
+                self.commit().await;
             } else if self.is_over() {
                 self.close();
                 if self.started.is_empty() && self.background.is_idle() {

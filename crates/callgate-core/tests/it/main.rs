@@ -39,6 +39,8 @@ mod results;
 #[cfg(test)]
 mod scheduler;
 #[cfg(test)]
+mod schedules;
+#[cfg(test)]
 mod stress;
 #[cfg(test)]
 mod support;

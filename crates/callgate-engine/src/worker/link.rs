@@ -10,14 +10,16 @@ use futures_util::task::AtomicWaker;
 
 use super::frame::{Outbox, TooLong};
 use super::message;
-use crate::transport::Answer;
+use crate::transport::{Answer, TOO_MANY};
 
 /// What an unanswered call counts besides its arguments.
 const CALL: usize = 256;
 
 /// Answers find their way through it, and whoever ends the run says so here.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Link {
+    /// How many bytes may wait to be sent before answers are withheld.
+    room: usize,
     out: Mutex<Out>,
     verdict: OnceLock<Verdict>,
     waker: AtomicWaker,
@@ -57,6 +59,13 @@ pub(crate) enum Verdict {
 }
 
 impl Link {
+    /// One for a program that has that much memory.
+    pub(crate) fn new(memory: usize) -> Self {
+        // As text a value takes at most about twice what it takes in an interpreter.
+        let room = memory.saturating_mul(2);
+        Self { room, out: Mutex::default(), verdict: OnceLock::new(), waker: AtomicWaker::new() }
+    }
+
     fn out(&self) -> MutexGuard<'_, Out> {
         self.out.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -123,6 +132,13 @@ impl Link {
         let mut out = self.out();
         out.unanswered = out.unanswered.saturating_sub(size);
         if !out.is_closed {
+            let is_full = out.outbox.len().saturating_add(frame.len()) > self.room;
+            // A program that takes no answers could not hold them either.
+            if is_full && !out.outbox.is_empty() {
+                frame = Outbox::default();
+                let _ =
+                    message::answer(&mut frame, &Answer { id, result: Err(TOO_MANY.to_owned()) });
+            }
             out.outbox.append(frame);
             drop(out);
             self.waker.wake();

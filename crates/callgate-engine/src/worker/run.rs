@@ -159,7 +159,7 @@ enum Event {
 
 impl Run {
     fn new(task: Task, worker: Worker, socket: UnixStream) -> Self {
-        let link = Arc::new(Link::default());
+        let link = Arc::new(Link::new(task.limits.memory));
         let limit = Limit::new(
             link.clone(),
             worker.leash.clone(),

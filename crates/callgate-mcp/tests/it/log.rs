@@ -104,7 +104,9 @@ async fn ending(stop: Option<Cause>) -> TurnEndReason {
     let mut client = Client::greeted(&gateway).await;
     client.call("s__echo", json!({})).await;
     match stop {
-        Some(cause) => client.stop.cancel(cause),
+        Some(cause) => {
+            client.stop.cancel(cause);
+        }
         None => client.end_input().await,
     }
     client.serving.await.unwrap();

@@ -303,6 +303,19 @@ fn many_runs_leave_nothing_behind_and_hold_no_more_memory() {
 
 #[test]
 #[cfg(target_os = "linux")]
+fn floods_of_calls_and_of_answers_cost_no_more_than_the_memory_of_the_run_allows() {
+    // RUNTIME-24
+    for place in [&[][..], &["in-process"]] {
+        let printed = host(Command::new(executable()).arg("flood").args(place));
+        let (ends, peak) = printed.trim_end().rsplit_once('\n').unwrap();
+        // A run may have 32 MiB. Some of it may wait in each place on the way.
+        let peak: u64 = peak.parse().unwrap();
+        assert!(peak < 6 * (32 << 20), "{place:?}: {peak} bytes\n{ends}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
 fn a_host_that_dies_takes_its_workers_along() {
     let spin = ["run", "native: spin"];
     let mut host = Command::new(executable()).args(spin).stdout(Stdio::null()).spawn().unwrap();

@@ -7,7 +7,7 @@ use callgate_core::program::{FailureKind, ProgramEnd};
 use callgate_schema::Json;
 
 use super::support::{run, value, worker};
-use crate::support::Host;
+use crate::support::{Host, MEMBERS};
 
 /// Runs one forgery: how it ended, and the calls that reached the host.
 fn forge(frames: &str) -> (ProgramEnd, Vec<(String, Json)>) {
@@ -101,4 +101,34 @@ fn answers_nobody_listens_to_do_not_pile_up() {
     assert_eq!(kind(&end), Some(FailureKind::Timeout));
     // Each answer is as long as its call, and 64 MiB of them may wait.
     assert!(calls.len() < 1_000, "{} calls were served", calls.len());
+}
+
+#[test]
+fn whatever_a_worker_says_its_host_is_not_harmed() {
+    // RUNTIME-31
+    let long = std::env::var_os("CALLGATE_TEST_LONG").is_some();
+    let wall = Duration::from_millis(400);
+    let engine = worker()
+        .pool(1)
+        .memory(16 << 20)
+        .max_output_bytes(1 << 10)
+        .compute(wall / 2)
+        .wall(wall)
+        .build()
+        .unwrap();
+    for seed in 0..if long { 5_000 } else { 60 } {
+        let (host, started) = (Arc::new(Host::default()), Instant::now());
+        let end = run(&engine, &format!("native: frames random {seed}"), &host);
+        assert!(started.elapsed() < wall + Duration::from_secs(5), "seed {seed}");
+        // It handed no more back than it may, cancelled nothing, and called what there is.
+        let logged: usize = end.logs.iter().map(|entry| entry.len() + 2).sum();
+        let value = end.value.as_ref().map_or(0, |value| value.to_string().len());
+        assert!(logged + value <= 1 << 10, "seed {seed}: {end:?}");
+        assert!(kind(&end) != Some(FailureKind::Abort), "seed {seed}: {end:?}");
+        let calls = host.calls.lock().unwrap();
+        assert!(calls.iter().all(|(name, _)| MEMBERS.contains(&&**name)), "seed {seed}: {calls:?}");
+        if seed % 8 == 0 {
+            assert_eq!(super::support::value(&engine, "return 1"), Some(1.into()), "seed {seed}");
+        }
+    }
 }
