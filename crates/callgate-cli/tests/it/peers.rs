@@ -232,8 +232,11 @@ fn official_clients_see_and_get_through_the_gateway_what_they_do_directly() {
         ("read_text_file", json!({ "path": "/no/such/file" })),
     ];
     for client in CLIENTS {
-        let everything = peers.see(client, &peers.server("everything"), &of_everything);
-        let filesystem = peers.see(client, &peers.server("filesystem"), &of_filesystem);
+        // Each call of the inspector is a process of its own.
+        let first = if matches!(client, Official::Inspector) { 2 } else { 0 };
+        let (of_everything, of_filesystem) = (&of_everything[first..], &of_filesystem[first..]);
+        let everything = peers.see(client, &peers.server("everything"), of_everything);
+        let filesystem = peers.see(client, &peers.server("filesystem"), of_filesystem);
         let named = |server: &str, calls: &[(&str, Json)]| -> Vec<(String, Json)> {
             let named = calls
                 .iter()
@@ -241,7 +244,7 @@ fn official_clients_see_and_get_through_the_gateway_what_they_do_directly() {
             named.collect()
         };
         let calls =
-            [named("everything", &of_everything), named("filesystem", &of_filesystem)].concat();
+            [named("everything", of_everything), named("filesystem", of_filesystem)].concat();
         let calls: Vec<(&str, Json)> =
             calls.iter().map(|(name, arguments)| (&**name, arguments.clone())).collect();
         let (tools, results) = peers.see(client, &peers.gateway(&[]), &calls);
@@ -252,8 +255,8 @@ fn official_clients_see_and_get_through_the_gateway_what_they_do_directly() {
         assert_eq!(sorted(tools.iter().map(original)), sorted(direct), "{client:?}");
         assert_eq!(results, [everything.1, filesystem.1].concat(), "{client:?}");
         // Not only equal, but there: an image is one, a failure is one.
-        assert_eq!(results[3]["content"][1]["type"], json!("image"), "{client:?}");
-        assert_eq!(results[6]["isError"], json!(true), "{client:?}");
+        assert_eq!(results[3 - first]["content"][1]["type"], json!("image"), "{client:?}");
+        assert_eq!(results.last().unwrap()["isError"], json!(true), "{client:?}");
     }
 }
 

@@ -253,6 +253,27 @@ fn a_rule_over_a_servers_tool_stops_its_call_whoever_makes_it() {
     assert_eq!(said, ids.map(denied));
 }
 
+#[test]
+fn first_questions_wait_for_slow_servers_as_long_as_the_configuration_says() {
+    let slow = format!("sleep 4\n{SERVER}");
+    let names = |own: &str| {
+        let sandbox = project(own);
+        sandbox.write("server.sh", &slow);
+        let mut client = Client::start(&sandbox, &[]);
+        (client.names(), client)
+    };
+    let (none, mut client) = names("");
+    assert_eq!(none, Vec::<String>::new());
+    // It appears later.
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while client.names().is_empty() {
+        assert!(Instant::now() < deadline, "the slow server never appears");
+        sleep(Duration::from_millis(50));
+    }
+    let (all, _client) = names(r#""timeouts": { "settle": 60 }"#);
+    assert_eq!(all, [env_get(), "shell__shout".to_owned()]);
+}
+
 /// Waits until a call of `shell__shout` ends with a text that begins like that.
 fn wait_until_told(client: &mut Client, start: &str) {
     let deadline = Instant::now() + Duration::from_secs(30);
