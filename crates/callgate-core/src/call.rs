@@ -1,17 +1,19 @@
 //! One call: what comes in, and what every stage sees of it.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Waker};
 
 use callgate_schema::{Json, Str};
 use callgate_session::{Session, UserMessage};
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, join_all};
 use serde::Serialize;
 
 use crate::program::RunClock;
-use crate::registry::{Layer, ScopeId, WeakLayer};
+use crate::registry::{EntryId, Layer, ScopeId, WeakLayer};
 use crate::signal::Signal;
 use crate::tool::ToolDefinition;
 
@@ -23,12 +25,21 @@ pub struct Token {
     id: u64,
     /// How many `run_code` calls enclose this execution.
     depth: u16,
+    /// How many calls enclose it.
+    nesting: u16,
 }
 
 impl Token {
-    pub(crate) fn fresh(depth: u16) -> Self {
+    pub(crate) fn fresh(parent: Option<Self>, is_program: bool) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self { id: NEXT.fetch_add(1, Ordering::Relaxed), depth }
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let (depth, nesting) =
+            parent.map_or((0, 0), |parent| (parent.depth, parent.nesting.saturating_add(1)));
+        Self { id, depth: depth.saturating_add(u16::from(is_program)), nesting }
+    }
+
+    pub(crate) fn nesting(self) -> u16 {
+        self.nesting
     }
 
     pub(crate) fn depth(self) -> u16 {
@@ -187,13 +198,107 @@ pub(crate) struct CallState {
     pub(crate) body_invoked: AtomicBool,
     pub(crate) concluded: AtomicBool,
     pub(crate) deferred: Mutex<Vec<UserMessage>>,
-    /// Bodies whose hook stopped polling them: the pipeline drives them to their end.
-    pub(crate) unfinished: Mutex<Vec<BoxFuture<'static, ()>>>,
+    /// Which guards were asked.
+    pub(crate) judged: Mutex<Judged>,
+    bodies: Mutex<Bodies>,
+}
+
+/// The guards a call was held to so far.
+#[derive(Default)]
+pub(crate) struct Judged {
+    /// The view they were in force in.
+    pub(crate) serial: u64,
+    pub(crate) asked: Vec<EntryId>,
+}
+
+/// The bodies that hooks around them run.
+#[derive(Default)]
+struct Bodies {
+    running: usize,
+    /// Whether no further one may start.
+    is_over: bool,
+    /// Those whose hook stopped polling them: the pipeline drives them to their end.
+    unfinished: Vec<BoxFuture<'static, ()>>,
+    waker: Option<Waker>,
+}
+
+/// One body that runs; it is counted until this is dropped.
+pub(crate) struct RunningBody(Call);
+
+impl RunningBody {
+    /// Hands the rest of the body to the pipeline.
+    pub(crate) fn leave(self, rest: impl Future<Output = ()> + Send + 'static) {
+        let call = self.0.clone();
+        call.0.change_bodies(|bodies| {
+            bodies.unfinished.push(Box::pin(async move {
+                let _running = self;
+                rest.await;
+            }));
+        });
+    }
+}
+
+impl Drop for RunningBody {
+    fn drop(&mut self) {
+        self.0.0.change_bodies(|bodies| bodies.running -= 1);
+    }
+}
+
+impl CallState {
+    fn bodies(&self) -> MutexGuard<'_, Bodies> {
+        self.bodies.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change_bodies(&self, change: impl FnOnce(&mut Bodies)) {
+        let waker = {
+            let mut bodies = self.bodies();
+            change(&mut bodies);
+            bodies.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Call {
+    /// Counts a body that is about to run; none once the call is past its body.
+    pub(crate) fn begin_body(&self) -> Option<RunningBody> {
+        let mut bodies = self.0.bodies();
+        if bodies.is_over {
+            return None;
+        }
+        bodies.running += 1;
+        drop(bodies);
+        Some(RunningBody(self.clone()))
+    }
+
+    /// Lets no further body start, and waits for those that run.
+    pub(crate) async fn end_bodies(&self) {
+        self.0.bodies().is_over = true;
+        loop {
+            let unfinished = std::mem::take(&mut self.0.bodies().unfinished);
+            if !unfinished.is_empty() {
+                join_all(unfinished).await;
+                continue;
+            }
+            let is_idle = poll_fn(|task| {
+                let mut bodies = self.0.bodies();
+                if bodies.running == 0 || !bodies.unfinished.is_empty() {
+                    return Poll::Ready(bodies.running == 0);
+                }
+                bodies.waker = Some(task.waker().clone());
+                Poll::Pending
+            });
+            if is_idle.await {
+                return;
+            }
+        }
+    }
 }
 
 impl Call {
     pub(crate) fn admit(input: CallInput, layer: &Layer) -> Self {
-        let depth = input.parent.map_or(0, Token::depth);
         let is_program = &*input.name == crate::code::RUN_CODE;
         let root_id = input.root_id.unwrap_or_else(|| input.id.clone());
         Self(Arc::new(CallState {
@@ -203,7 +308,7 @@ impl Call {
             arguments: input.arguments,
             scope: layer.scope_id(),
             layer: layer.downgrade(),
-            token: Token::fresh(depth + u16::from(is_program)),
+            token: Token::fresh(input.parent, is_program),
             parent: input.parent,
             // A child of the caller's: a call that is dropped must not cancel its neighbours.
             signal: input.signal.map_or_else(Signal::new, |signal| signal.child()),
@@ -212,7 +317,8 @@ impl Call {
             body_invoked: AtomicBool::new(false),
             concluded: AtomicBool::new(false),
             deferred: Mutex::default(),
-            unfinished: Mutex::default(),
+            judged: Mutex::default(),
+            bodies: Mutex::default(),
         }))
     }
 

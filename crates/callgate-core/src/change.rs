@@ -59,7 +59,7 @@ impl std::fmt::Debug for Change<'_> {
 
 impl Change<'_> {
     fn add(&mut self, entry: impl FnOnce(EntryId) -> Entry) -> Registration {
-        let id = self.layer.shared.fresh_entry();
+        let id = EntryId::fresh();
         let scope = self.layer.node.id;
         self.ops.push(Op::Add(scope, id, entry(id)));
         Registration { shared: Arc::downgrade(&self.layer.shared), scope, entry: id }
@@ -152,7 +152,7 @@ impl Change<'_> {
         self.add(|_| Entry::Session(session))
     }
 
-    /// Takes one registration back, of any layer of this runtime.
+    /// Takes one registration back, of any layer of this runtime. One of another runtime is left alone.
     pub fn undo(&mut self, registration: &Registration) {
         self.ops.push(Op::Remove(registration.scope, registration.entry));
     }

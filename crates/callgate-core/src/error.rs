@@ -8,6 +8,8 @@ use std::sync::Arc;
 use callgate_schema::{Json, Str, Violation, Violations};
 use callgate_session::Content;
 
+use crate::program::EngineError;
+
 /// What went wrong when the runtime was built or something was registered: for the host programmer.
 ///
 /// Branch on [`kind`](Self::kind), never on the text.
@@ -241,7 +243,7 @@ impl ToolError {
     /// What a check found wrong with the arguments of a tool.
     #[cold]
     pub(crate) fn refused_arguments(tool: &str, violations: Violations) -> Self {
-        let message = format!("invalid arguments for `{tool}`: {violations}");
+        let message = cut(format!("invalid arguments for `{tool}`: {violations}"));
         let mut error = Self::invalid_arguments(message);
         error.violations = Some(Arc::new(violations));
         error
@@ -250,7 +252,7 @@ impl ToolError {
     /// The tool broke its own output declaration.
     #[cold]
     pub(crate) fn invalid_output(tool: &str, what: impl fmt::Display) -> Self {
-        let message = format!("the output of `{tool}` is invalid: {what}");
+        let message = cut(format!("the output of `{tool}` is invalid: {what}"));
         let code = codes::INVALID_TOOL_OUTPUT;
         Self::known(FailureClass::InvalidOutput, "ToolOutputError", code, message)
     }
@@ -393,4 +395,24 @@ pub(crate) fn from_panic(what: &str, panic: &(dyn Any + Send)) -> ToolError {
         Some(text) => format!("{what} panicked: {text}"),
         None => format!("{what} panicked"),
     })
+}
+
+/// Nobody reads more of a message than this many bytes.
+const LONGEST: usize = 8 << 10;
+
+/// Bounds a message that quotes what somebody else wrote.
+fn cut(mut message: String) -> String {
+    if message.len() > LONGEST {
+        let kept = message.floor_char_boundary(LONGEST);
+        let more = message.len() - kept;
+        message.truncate(kept);
+        message.push_str(&format!("… ({more} more bytes)"));
+    }
+    message
+}
+
+impl From<EngineError> for Error {
+    fn from(error: EngineError) -> Self {
+        Self::new(ErrorKind::InvalidConfig, error.to_string())
+    }
 }

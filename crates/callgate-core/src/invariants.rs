@@ -67,7 +67,7 @@ impl Plugin for Invariants {
     fn install(&self, change: &mut Change<'_>) {
         let traces = Arc::new(Mutex::new(BTreeMap::<Token, StageName>::new()));
         // Calls that were under way before this have stages nobody saw.
-        let installed = Token::fresh(0);
+        let installed = Token::fresh(None, false);
         change.on_stage(move |stage, call, _| {
             if call.token() < installed {
                 return Ok(());

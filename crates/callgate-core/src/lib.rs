@@ -5,6 +5,7 @@
 mod approval;
 mod call;
 mod change;
+mod cleanup;
 mod code;
 mod error;
 pub mod hook;

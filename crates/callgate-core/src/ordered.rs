@@ -52,11 +52,19 @@ impl Background {
         self.engine.is_none() && self.bodies.is_empty() && self.log_tasks.is_empty()
     }
 
-    /// Awaits one thing while everything else goes on.
-    pub(crate) async fn attend<T>(&mut self, future: impl Future<Output = T>) -> T {
+    /// Awaits one thing while everything else goes on. `close` is called when the program is over or the log failed,
+    /// perhaps several times: the one thing may be waiting for just that.
+    pub(crate) async fn attend<T>(
+        &mut self,
+        future: impl Future<Output = T>,
+        mut close: impl FnMut(),
+    ) -> T {
         let mut future = pin!(future);
         poll_fn(|task| {
             self.poll(task);
+            if self.end.is_some() || self.log_failure.is_some() {
+                close();
+            }
             future.as_mut().poll(task)
         })
         .await

@@ -19,15 +19,15 @@ use std::task::{Context, Poll};
 use callgate_schema::Str;
 use callgate_session::{Content, PolicyDecision, PolicyStage, PolicyVerdict};
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Either, join_all, select};
+use futures_util::future::{BoxFuture, Either, select};
 
 use crate::approval::{Approval, ApprovalRequest};
-use crate::call::{Call, CallInput};
+use crate::call::{Call, CallInput, Judged, RunningBody};
 use crate::code::RUN_CODE;
 use crate::error::{FailureClass, ToolError, codes, from_panic};
 use crate::hook::{Decision, Denial, Executed, Next, PostDecision, Question, Verdict};
 use crate::invariants::StageName;
-use crate::registry::{EntryId, Layer};
+use crate::registry::Layer;
 use crate::result::{CallResult, Draft, Outcome};
 use crate::signal::{Cause, Signal};
 use crate::tool::{BodyFuture, FinalizerFn, Returned, Tool, ToolContext, ToolDefinition};
@@ -66,6 +66,8 @@ impl Run {
         let is_cancelled = call.signal().is_cancelled();
         let progress = if let Some(message) = call.arguments_error() {
             Progress::Publish(Draft::failure(ToolError::failed(message)))
+        } else if let Some(error) = misplaced(&call) {
+            Progress::Publish(Draft::failure(error))
         } else if is_cancelled {
             Progress::Publish(Draft::failure(aborted_before_dispatch(call.signal())))
         } else if is_collapsed {
@@ -111,7 +113,14 @@ impl Run {
             Decision::Ask(question) => match self.ask(question).await? {
                 Answer::Granted { rule } => {
                     let stage = PolicyStage::Approval;
-                    self.log_decision(stage, PolicyVerdict::Allow, rule.as_ref(), None)?;
+                    log_decision(
+                        &self.layer,
+                        &self.call,
+                        stage,
+                        PolicyVerdict::Allow,
+                        rule.as_ref(),
+                        None,
+                    )?;
                     None
                 }
                 Answer::Denied(denial) => Some((PolicyStage::Approval, denial)),
@@ -119,17 +128,11 @@ impl Run {
             },
         };
         let denial = match denial {
-            None => self.guards()?.map(|denial| (PolicyStage::Guard, denial)),
+            None => guards(&self.layer, &self.call)?.map(|denial| (PolicyStage::Guard, denial)),
             denied => denied,
         };
         if let Some((stage, denial)) = denial {
-            self.log_decision(
-                stage,
-                PolicyVerdict::Deny,
-                denial.rule.as_ref(),
-                Some(&denial.reason),
-            )?;
-            return Ok(Some(ToolError::of(FailureClass::Denied, denial.reason)));
+            return Ok(Some(denied(&self.layer, &self.call, stage, denial)?));
         }
         let is_cancelled = self.call.signal().is_cancelled();
         Ok(is_cancelled.then(|| aborted_before_dispatch(self.call.signal())))
@@ -146,7 +149,9 @@ impl Run {
 
     async fn ask(&self, question: Question) -> Result<Answer, ToolError> {
         let name = self.call.name();
-        self.log_decision(
+        log_decision(
+            &self.layer,
+            &self.call,
             PolicyStage::Gate,
             PolicyVerdict::Ask,
             question.rule.as_ref(),
@@ -188,53 +193,6 @@ impl Run {
         Ok(Answer::Denied(Denial { reason: reason.into(), rule: question.rule }))
     }
 
-    /// Asks every guard that is in force, then those that came meanwhile, until none is new.
-    fn guards(&self) -> Result<Option<Denial>, ToolError> {
-        let mut asked: Vec<EntryId> = Vec::new();
-        let mut view = self.layer.view();
-        loop {
-            if view.disposed {
-                let reason = "the scope of this call was disposed; make the call in a live scope";
-                return Ok(Some(Denial::new(reason)));
-            }
-            for (_, guard) in view.guards.iter().filter(|(id, _)| !asked.contains(id)) {
-                let verdict = catch_unwind(AssertUnwindSafe(|| guard(&self.call)))
-                    .map_err(|panic| from_panic("a guard", &*panic))?;
-                if verdict.is_some() {
-                    return Ok(verdict);
-                }
-            }
-            let newest = self.layer.view();
-            if Arc::ptr_eq(&view, &newest) {
-                return Ok(None);
-            }
-            asked.extend(view.guards.iter().map(|(id, _)| *id));
-            view = newest;
-        }
-    }
-
-    /// Makes a decision durable before it takes effect.
-    fn log_decision(
-        &self,
-        stage: PolicyStage,
-        decision: PolicyVerdict,
-        rule: Option<&Str>,
-        reason: Option<&Str>,
-    ) -> Result<(), ToolError> {
-        let Some(session) = self.layer.view().session.clone() else { return Ok(()) };
-        let event = PolicyDecision {
-            call_id: self.call.id().clone(),
-            root_call_id: self.call.root_id().clone(),
-            name: self.call.name().clone(),
-            decision,
-            stage,
-            rule: rule.cloned(),
-            reason: reason.cloned(),
-        };
-        session.append(event).map_err(log_failed)?;
-        Ok(())
-    }
-
     /// The hooks around the body, and the body.
     pub(crate) async fn dispatch(&mut self) {
         if !matches!(self.progress, Progress::Ready) {
@@ -251,7 +209,7 @@ impl Run {
             Ok(dispatch.run(self.call.clone(), None).await)
         } else {
             let executed = Next::new(chain, self.call.clone(), (dispatch, None)).go().await;
-            drive_unfinished(&self.call).await;
+            self.call.end_bodies().await;
             executed
         };
         self.progress = match executed.and_then(|executed| self.settle(executed)) {
@@ -433,6 +391,76 @@ impl Drop for Run {
     }
 }
 
+/// How often guards may change while one call is judged.
+const MOST_CHANGES: usize = 100;
+
+/// Asks every guard that is in force and was not asked yet, then those that came meanwhile, until none is new.
+fn guards(layer: &Layer, call: &Call) -> Result<Option<Denial>, ToolError> {
+    let judged = &call.state().judged;
+    let Judged { mut serial, mut asked } =
+        std::mem::take(&mut *judged.lock().unwrap_or_else(PoisonError::into_inner));
+    for _ in 0..MOST_CHANGES {
+        let view = layer.view();
+        if view.serial == serial {
+            *judged.lock().unwrap_or_else(PoisonError::into_inner) = Judged { serial, asked };
+            return Ok(None);
+        }
+        if view.disposed {
+            let reason = "the scope of this call was disposed; make the call in a live scope";
+            return Ok(Some(Denial::new(reason)));
+        }
+        let before = asked.len();
+        for (id, guard) in &view.guards {
+            if asked[..before].contains(id) {
+                continue;
+            }
+            let verdict = catch_unwind(AssertUnwindSafe(|| guard(call)))
+                .map_err(|panic| from_panic("a guard", &*panic))?;
+            if verdict.is_some() {
+                return Ok(verdict);
+            }
+            asked.push(*id);
+        }
+        serial = view.serial;
+    }
+    Err(ToolError::failed("the guards change each time they are asked, so the call was stopped"))
+}
+
+/// The error of a denied call, once the decision is durable.
+fn denied(
+    layer: &Layer,
+    call: &Call,
+    stage: PolicyStage,
+    denial: Denial,
+) -> Result<ToolError, ToolError> {
+    let Denial { reason, rule, .. } = denial;
+    log_decision(layer, call, stage, PolicyVerdict::Deny, rule.as_ref(), Some(&reason))?;
+    Ok(ToolError::of(FailureClass::Denied, reason))
+}
+
+/// Makes a decision durable before it takes effect.
+fn log_decision(
+    layer: &Layer,
+    call: &Call,
+    stage: PolicyStage,
+    decision: PolicyVerdict,
+    rule: Option<&Str>,
+    reason: Option<&Str>,
+) -> Result<(), ToolError> {
+    let Some(session) = layer.view().session.clone() else { return Ok(()) };
+    let event = PolicyDecision {
+        call_id: call.id().clone(),
+        root_call_id: call.root_id().clone(),
+        name: call.name().clone(),
+        decision,
+        stage,
+        rule: rule.cloned(),
+        reason: reason.cloned(),
+    };
+    session.append(event).map_err(log_failed)?;
+    Ok(())
+}
+
 enum Answer {
     Granted {
         rule: Option<Str>,
@@ -457,11 +485,19 @@ pub struct Dispatch(Layer);
 impl Dispatch {
     pub(crate) async fn run(&self, call: Call, replaced: Option<Signal>) -> Executed {
         let made_by = Some(call.token());
-        let draft = self.body(call, replaced).await.unwrap_or_else(Draft::failure);
-        Executed { draft, made_by }
+        let draft = match call.begin_body() {
+            Some(running) => self.body(call, replaced, running).await,
+            None => Err(ToolError::failed("the call is over, its body cannot run any more")),
+        };
+        Executed { draft: draft.unwrap_or_else(Draft::failure), made_by }
     }
 
-    async fn body(&self, call: Call, replaced: Option<Signal>) -> Result<Draft, ToolError> {
+    async fn body(
+        &self,
+        call: Call,
+        replaced: Option<Signal>,
+        running: RunningBody,
+    ) -> Result<Draft, ToolError> {
         let view = self.0.view();
         let definition = view.resolve(&call).cloned().ok_or_else(|| unknown_tool(&view, &call))?;
         drop(view);
@@ -473,13 +509,17 @@ impl Dispatch {
         if signal.is_cancelled() {
             return Err(aborted_before_dispatch(call.signal()));
         }
+        // The call may have waited since its guards were asked: for its turn, for a hook, for a retry.
+        if let Some(denial) = guards(&self.0, &call)? {
+            return Err(denied(&self.0, &call, PolicyStage::Guard, denial)?);
+        }
         check_arguments(tool, &call)?;
         call.state().body_invoked.store(true, Ordering::Release);
         let context = ToolContext::new(call.clone(), signal.clone(), self.0.clone());
         let arguments = call.arguments().clone();
         let body = catch_unwind(AssertUnwindSafe(|| tool.start(arguments, context)))
             .map_err(|panic| from_panic("the tool", &*panic))?;
-        let body = Started { body: Some(body), call: call.clone(), signal: signal.clone() };
+        let body = Started { body: Some((body, running)), signal: signal.clone() };
         let draft = normalize(tool, &call, body.await?)?;
         if signal.is_cancelled() { Err(aborted(&signal)) } else { Ok(draft) }
     }
@@ -496,8 +536,7 @@ fn check_arguments(tool: &Tool, call: &Call) -> Result<(), ToolError> {
 
 /// A body that was started. It is driven to its end even if a hook stops polling it.
 struct Started {
-    body: Option<BodyFuture>,
-    call: Call,
+    body: Option<(BodyFuture, RunningBody)>,
     signal: Signal,
 }
 
@@ -505,7 +544,7 @@ impl Future for Started {
     type Output = Result<Returned, ToolError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(body) = &mut self.body else { return Poll::Pending };
+        let Some((body, _)) = &mut self.body else { return Poll::Pending };
         let polled = catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(context)))
             .unwrap_or_else(|panic| Poll::Ready(Err(from_panic("the tool", &*panic))));
         if polled.is_ready() {
@@ -517,29 +556,11 @@ impl Future for Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        if let Some(body) = self.body.take() {
+        if let Some((body, running)) = self.body.take() {
             let cause = Cause::new(Cause::DROPPED, "whoever waited for the tool stopped waiting");
             self.signal.cancel(cause);
-            let rest = AssertUnwindSafe(body).catch_unwind().map(drop);
-            let mut unfinished =
-                self.call.state().unfinished.lock().unwrap_or_else(PoisonError::into_inner);
-            unfinished.push(Box::pin(rest));
+            running.leave(AssertUnwindSafe(body).catch_unwind().map(drop));
         }
-    }
-}
-
-/// Waits for bodies that a hook stopped polling.
-async fn drive_unfinished(call: &Call) {
-    loop {
-        let bodies: Vec<BoxFuture<'static, ()>> = {
-            let mut unfinished =
-                call.state().unfinished.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut *unfinished)
-        };
-        if bodies.is_empty() {
-            return;
-        }
-        join_all(bodies).await;
     }
 }
 
@@ -567,6 +588,21 @@ fn normalize(tool: &Tool, call: &Call, returned: Returned) -> Result<Draft, Tool
         None
     };
     Ok(Draft { raw, ..Draft::success(value, content.into(), meta) })
+}
+
+/// How deep calls may be nested in each other. A thread of tokio has room for about 100 without optimizations.
+const MOST_NESTED: u16 = 64;
+
+/// Why a call cannot even begin.
+fn misplaced(call: &Call) -> Option<ToolError> {
+    if call.id().is_empty() {
+        return Some(ToolError::failed("a call needs an id, by which its result is found"));
+    }
+    (call.token().nesting() > MOST_NESTED).then(|| {
+        ToolError::failed(format!(
+            "calls are nested more than {MOST_NESTED} deep; a tool that calls tools must come to an end"
+        ))
+    })
 }
 
 /// The texts of the feedback, or what kind of block stands there.

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::change::Change;
-use crate::error::Error;
-use crate::registry::Layer;
+use crate::cleanup;
+use crate::error::{Error, ErrorKind};
+use crate::registry::{EntryId, Layer};
 
 /// A set of registrations that belong together.
 ///
@@ -37,11 +38,13 @@ pub trait Plugin {
 #[derive(Clone)]
 pub struct PluginHandle {
     layer: Layer,
+    /// What its clean-ups must not wait for.
+    owner: EntryId,
     installed: std::sync::Arc<tokio::sync::Mutex<Installed>>,
 }
 
 #[derive(Debug, Default)]
-struct Installed(Vec<crate::registry::EntryId>);
+struct Installed(Vec<EntryId>);
 
 impl Layer {
     /// Installs a plugin here: all of it or, on error, nothing.
@@ -52,7 +55,7 @@ impl Layer {
     pub fn install(&self, plugin: &(impl Plugin + ?Sized)) -> Result<PluginHandle, Error> {
         let added = self.exchange(&[], plugin)?;
         let installed = std::sync::Arc::new(tokio::sync::Mutex::new(Installed(added)));
-        Ok(PluginHandle { layer: self.clone(), installed })
+        Ok(PluginHandle { layer: self.clone(), owner: EntryId::fresh(), installed })
     }
 }
 
@@ -62,29 +65,37 @@ impl PluginHandle {
     ///
     /// # Errors
     ///
-    /// The first registration of the new plugin that cannot be made; then the old one stays.
+    /// The first registration of the new plugin that cannot be made, or that it is called from inside a clean-up of the
+    /// old one; then the old one stays.
     ///
     /// # Cancellation
     ///
     /// Dropping the future while clean-ups run leaves the rest of them undone; the exchange
     /// itself has happened.
     pub async fn replace(&self, plugin: &(impl Plugin + ?Sized + Sync)) -> Result<(), Error> {
+        if cleanup::is_inside(self.owner.number()) {
+            let message = "a plugin cannot be replaced by its own clean-up; install another one";
+            return Err(Error::new(ErrorKind::Disposed, message));
+        }
         let mut installed = self.installed.lock().await;
         let added = self.layer.exchange(&installed.0, plugin)?;
         let old = std::mem::replace(&mut installed.0, added);
-        self.layer.undo_in_order(old).await;
+        self.layer.undo_in_order(old, self.owner).await;
         Ok(())
     }
 
     /// Removes everything the plugin registered, youngest first, and waits for its clean-ups.
-    /// Twice is harmless; concurrent calls wait for the same end.
+    /// Twice is harmless; concurrent calls wait for the same end, but for those from inside one of its clean-ups.
     ///
     /// # Cancellation
     ///
     /// If the future is dropped, a second call goes on where it stopped.
     pub async fn dispose(&self) {
+        if cleanup::is_inside(self.owner.number()) {
+            return;
+        }
         let mut installed = self.installed.lock().await;
-        self.layer.undo_in_order(installed.0.clone()).await;
+        self.layer.undo_in_order(installed.0.clone(), self.owner).await;
         installed.0.clear();
     }
 }

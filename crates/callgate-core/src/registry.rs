@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use arc_swap::ArcSwapOption;
 use callgate_schema::Str;
 use callgate_session::Session;
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::approval::Approver;
 use crate::call::Call;
+use crate::cleanup;
 use crate::code::{self, RUN_CODE, SdkOptions};
 use crate::error::{Error, ErrorKind, ToolError, from_panic};
 use crate::hook::{
@@ -40,6 +40,19 @@ pub(crate) type Cleanup = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send + Sy
 /// The identity of a scope in this process.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ScopeId(u64);
+
+/// A number for a scope, an entry or a view, of all runtimes of this process: what is said about one of them can never mean
+/// another one somewhere else.
+pub(crate) fn fresh() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+impl EntryId {
+    pub(crate) fn fresh() -> Self {
+        Self(fresh())
+    }
+}
 
 impl ScopeId {
     const GLOBAL: Self = Self(0);
@@ -182,7 +195,6 @@ impl State {
 /// What all scopes of one runtime share.
 pub(crate) struct Shared {
     state: Mutex<State>,
-    next: AtomicU64,
     pub(crate) mode: Mode,
     pub(crate) sdk: SdkOptions,
     pub(crate) max_parallel_sub_calls: usize,
@@ -215,6 +227,18 @@ pub(crate) struct Node {
 impl Drop for Node {
     /// A scope nobody holds any more contributes nothing to anybody.
     fn drop(&mut self) {
+        self.forget();
+        // One after the other: a chain of scopes may be longer than the stack is deep.
+        let mut above = self.parent.take();
+        while let Some(mut node) = above.and_then(Arc::into_inner) {
+            node.forget();
+            above = node.parent.take();
+        }
+    }
+}
+
+impl Node {
+    fn forget(&self) {
         if let Some(shared) = self.shared.upgrade() {
             let layer = shared.lock().layers.remove(&self.id);
             drop(layer);
@@ -260,7 +284,6 @@ impl Shared {
     pub(crate) fn root(config: Config) -> Layer {
         let shared = Arc::new(Self {
             state: Mutex::new(State { layers: BTreeMap::new() }),
-            next: AtomicU64::new(1),
             mode: config.mode,
             sdk: config.sdk,
             max_parallel_sub_calls: config.max_parallel_sub_calls,
@@ -300,14 +323,6 @@ impl Shared {
         self.run_code.get_or_init(|| code::definition(self.engine.as_deref()))
     }
 
-    fn fresh(&self) -> u64 {
-        self.next.fetch_add(1, Ordering::Relaxed)
-    }
-
-    pub(crate) fn fresh_entry(&self) -> EntryId {
-        EntryId(self.fresh())
-    }
-
     /// Applies all steps or none, then announces the change once.
     pub(crate) fn apply(&self, ops: Vec<Op>) -> Result<(), Error> {
         let mut graveyard = Graveyard::default();
@@ -318,7 +333,7 @@ impl Shared {
             outcome
         };
         let announced = graveyard.announced && outcome.is_ok();
-        drop(graveyard);
+        graveyard.bury();
         if announced {
             self.announce();
         }
@@ -366,6 +381,23 @@ struct Graveyard {
     nodes: Vec<Arc<Node>>,
     touched: BTreeSet<ScopeId>,
     announced: bool,
+}
+
+impl Graveyard {
+    /// What code of others does when it goes is contained.
+    fn bury(self) {
+        let Self { entries, views, nodes, .. } = self;
+        entries.into_iter().for_each(bury_one);
+        views.into_iter().for_each(bury_one);
+        nodes.into_iter().for_each(bury_one);
+    }
+}
+
+fn bury_one<T>(remains: T) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| drop(remains))) {
+        let error = from_panic("what a removed registration held", &*panic);
+        tracing::warn!(%error, "clean-up failed");
+    }
 }
 
 impl State {
@@ -504,6 +536,10 @@ fn check_tool(scope: ScopeId, layer: &LayerData, tool: &ToolDefinition) -> Resul
         return Err(fault.clone());
     }
     let name = tool.name();
+    if name.is_empty() {
+        let message = "a tool needs a name; call it after what it does";
+        return Err(Error::new(ErrorKind::InvalidDefinition, message));
+    }
     if name == RUN_CODE {
         let message =
             format!("the name `{RUN_CODE}` is reserved for Code Mode; choose another one");
@@ -617,13 +653,18 @@ impl Layer {
     }
 
     pub(crate) fn child(&self) -> Self {
-        let id = ScopeId(self.shared.fresh());
+        let id = ScopeId(fresh());
         let node = self.shared.add_node(id, Some(self.node.clone()));
         Self { shared: self.shared.clone(), node }
     }
 
     /// Undoes everything below and in this layer, youngest first, waiting for clean-ups.
+    ///
+    /// From inside one of its own clean-ups it waits for nothing: they would wait for each other.
     pub(crate) async fn dispose_all(&self) {
+        if cleanup::is_inside(self.node.id.0) {
+            return;
+        }
         self.node.disposal.get_or_init(|| self.dispose_in_order()).await;
     }
 
@@ -631,16 +672,17 @@ impl Layer {
         let mut layers = self.close();
         while let Some((id, node)) = layers.pop() {
             while let Some(cleanup) = self.take_youngest(id, |_| true) {
-                run_cleanup(cleanup).await;
+                cleanup::run(cleanup, self.node.id.0).await;
             }
             drop(node);
         }
     }
 
     /// Undoes the given entries of this layer, youngest first, waiting for clean-ups.
-    pub(crate) async fn undo_in_order(&self, entries: Vec<EntryId>) {
+    /// `owner` is whatever those clean-ups must not wait for.
+    pub(crate) async fn undo_in_order(&self, entries: Vec<EntryId>, owner: EntryId) {
         while let Some(cleanup) = self.take_youngest(self.node.id, |id| entries.contains(&id)) {
-            run_cleanup(cleanup).await;
+            cleanup::run(cleanup, owner.number()).await;
         }
     }
 
@@ -662,6 +704,7 @@ impl Layer {
         graveyard.touched = doomed;
         state.invalidate(&mut graveyard);
         drop(state);
+        graveyard.bury();
         layers
     }
 
@@ -690,20 +733,11 @@ impl Layer {
         state.invalidate(&mut graveyard);
         drop(state);
         let announced = graveyard.announced;
-        drop(graveyard);
+        graveyard.bury();
         if announced {
             self.shared.announce();
         }
         cleanup
-    }
-}
-
-/// A clean-up that panics is logged; the others still run.
-async fn run_cleanup(cleanup: Cleanup) {
-    let cleanup = AssertUnwindSafe(async move { cleanup().await });
-    if let Err(panic) = cleanup.catch_unwind().await {
-        let error = from_panic("a clean-up", &*panic);
-        tracing::warn!(%error, "clean-up failed");
     }
 }
 

@@ -183,7 +183,7 @@ impl Step<'_> {
         let number = self.background.next_number();
         let id = input.id.clone();
         let admitted = Admitted::new(self.scheduler.layer.clone(), input);
-        let prepared = self.background.attend(admitted.prepare()).await;
+        let prepared = self.background.attend(admitted.prepare(), || ()).await;
         let settled = if prepared.is_ready() {
             let body = async move { (number, prepared.dispatch().await) };
             self.background.bodies.push(Box::pin(body));
@@ -197,7 +197,7 @@ impl Step<'_> {
     async fn commit(&mut self) {
         let Some(call) = self.started.front_mut() else { return };
         let Some(dispatched) = call.settled.take() else { return };
-        let finalized = self.background.attend(dispatched.finalize()).await;
+        let finalized = self.background.attend(dispatched.finalize(), || ()).await;
         let result = finalized.publish();
         if let Some(call) = self.started.pop_front() {
             self.record(call.logged.as_ref(), call.id, result);

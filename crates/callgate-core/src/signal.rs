@@ -172,12 +172,27 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// Takes its parents out, which do not know it any more.
+    fn unsubscribe(&mut self) -> Vec<Signal> {
+        let parents: Vec<Signal> = self.parents.iter_mut().filter_map(Option::take).collect();
+        for parent in &parents {
+            if let Some(children) = parent.0.children().as_mut() {
+                children.remove(&self.id);
+            }
+        }
+        parents
+    }
+}
+
 impl Drop for Inner {
     /// Leaves no subscription behind.
     fn drop(&mut self) {
-        for parent in self.parents.iter().flatten() {
-            if let Some(children) = parent.0.children().as_mut() {
-                children.remove(&self.id);
+        // One after the other: a chain of signals may be longer than the stack is deep.
+        let mut above = self.unsubscribe();
+        while let Some(signal) = above.pop() {
+            if let Some(mut inner) = Arc::into_inner(signal.0) {
+                above.append(&mut inner.unsubscribe());
             }
         }
     }

@@ -19,6 +19,7 @@ use crate::program::Language;
 use crate::prompt::{ContextEntry, Section, Variable};
 use crate::registry::{
     Entry, EntryId, GuardFn, LayerData, Mode, Node, ObserverFn, Ordered, Shared, StageFn, State,
+    fresh,
 };
 use crate::tool::ToolDefinition;
 
@@ -35,6 +36,8 @@ pub struct ToolSchema {
 }
 
 pub(crate) struct View {
+    /// Tells it from all other views. Never 0.
+    pub(crate) serial: u64,
     /// Visible tools but `run_code`, in order of registration, farther layers first.
     pub(crate) tools: IndexMap<Str, ToolDefinition>,
     pub(crate) mode: Mode,
@@ -74,6 +77,7 @@ impl View {
         })
         .unwrap_or(shared.mode);
         Self {
+            serial: fresh(),
             tools: visible_tools(&chain),
             mode,
             sdk: nearest(&chain, |entry| match entry {

@@ -124,7 +124,7 @@ impl Lane {
             } else if self.started.front().is_some_and(|oldest| oldest.settled.is_some()) {
                 self.commit().await;
             } else if self.is_over() {
-                self.close();
+                self.host.close(&self.signal);
                 if self.started.is_empty() && self.background.is_idle() {
                     return self.finish();
                 }
@@ -151,13 +151,6 @@ impl Lane {
 
     fn is_over(&self) -> bool {
         self.background.end.is_some() || self.broken.is_some()
-    }
-
-    /// Ends the run for the calls that wait and for those that run.
-    fn close(&self) {
-        let Some(waiting) = self.host.inbox.close() else { return };
-        waiting.for_each(|submitted| submitted.refuse(Refusal::Closed));
-        self.signal.cancel(Cause::new(Cause::RUN_ENDED, "the program is over"));
     }
 
     fn take_settled(&mut self) {
@@ -211,7 +204,8 @@ impl Lane {
             return;
         }
         let admitted = Admitted::new(self.context.layer().clone(), input);
-        let prepared = self.background.attend(admitted.prepare()).await;
+        let Self { background, host, signal, .. } = self;
+        let prepared = background.attend(admitted.prepare(), || host.close(signal)).await;
         let settled = if prepared.is_ready() {
             let body = async move { (number, prepared.dispatch().await) };
             self.background.bodies.push(Box::pin(body));
@@ -233,7 +227,8 @@ impl Lane {
     async fn commit(&mut self) {
         let Some(oldest) = self.started.front_mut() else { return };
         let Some(dispatched) = oldest.settled.take() else { return };
-        let finalized = self.background.attend(dispatched.finalize()).await;
+        let Self { background, host, signal, .. } = self;
+        let finalized = background.attend(dispatched.finalize(), || host.close(signal)).await;
         let result = finalized.publish();
         let Some(committed) = self.started.pop_front() else { return };
         self.inherit(&result);
@@ -347,6 +342,15 @@ struct Host {
     /// Answers programs that look tools up.
     lookup: Option<Lookup>,
     inbox: Inbox<Submitted>,
+}
+
+impl Host {
+    /// Ends the run for the calls that wait and for those that run. Twice is harmless.
+    fn close(&self, signal: &Signal) {
+        let Some(waiting) = self.inbox.close() else { return };
+        waiting.for_each(|submitted| submitted.refuse(Refusal::Closed));
+        signal.cancel(Cause::new(Cause::RUN_ENDED, "the program is over"));
+    }
 }
 
 impl ProgramHost for Host {

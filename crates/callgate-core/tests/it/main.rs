@@ -13,6 +13,8 @@ mod code_mode;
 #[cfg(test)]
 mod conformance;
 #[cfg(test)]
+mod edges;
+#[cfg(test)]
 mod four_ways;
 #[cfg(test)]
 mod invariants;
