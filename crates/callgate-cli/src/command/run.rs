@@ -3,7 +3,7 @@
 mod findings;
 
 use callgate::program::{Position, ProgramEnd};
-use callgate::{Array, CallInput, Json, Object, RUN_CODE, Str, json};
+use callgate::{Array, CallInput, Json, Object, RUN_CODE, Str, ToolError, codes, json};
 
 use crate::args::RunArguments;
 use crate::calls::{CallNode, CallState, Calls};
@@ -84,6 +84,9 @@ impl Report {
     fn new(recorded: Recorded, source: &Source) -> Self {
         let Recorded { result, calls, end, interrupted } = recorded;
         let ProgramEnd { logs, failure, .. } = end.unwrap_or_default();
+        // A log that could not be written ended the program, which heard of it as an abort.
+        let failure =
+            failure.filter(|_| result.error().and_then(ToolError::code) != Some(codes::LOG_FAILED));
         let outcome = match (result.error(), failure) {
             (None, _) => Ok(result.value().and_then(|value| value.get("result")).cloned()),
             (Some(_), Some(failure)) => Err(Why {

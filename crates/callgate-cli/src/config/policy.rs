@@ -50,7 +50,7 @@ const NOT_SUPPORTED: [&str; 3] = ["ask", "allow", "default"];
 
 pub(super) fn read<'t>(reader: &mut Reader<'t>, block: &Setting<'t>) -> Result<Policy, Problem> {
     let [ask, allow, default] = NOT_SUPPORTED;
-    let block = reader.section(block, &["deny", ask, allow, default])?;
+    let block = reader.rules(block, &["deny", ask, allow, default])?;
     for name in NOT_SUPPORTED {
         if let Some(setting) = block.get(name) {
             let message = "is not supported by this version, and a rule that is passed over protects nothing; use `deny`";
@@ -78,7 +78,7 @@ fn read_deny<'t>(
             "must be a pattern such as `\"re*\"`, or an object with `tool` and `reason`",
         ));
     }
-    let block = reader.section(rule, &["tool", "reason"])?;
+    let block = reader.rules(rule, &["tool", "reason"])?;
     let tool = block.get("tool").ok_or_else(|| {
         rule.problem("needs `tool`, the tools it denies, such as `\"read\"` or `\"re*\"`")
     })?;

@@ -58,13 +58,34 @@ impl<'t> Reader<'t> {
         let last: HashMap<&Str, usize> =
             members.iter().enumerate().map(|(index, member)| (member.name, index)).collect();
         for (index, member) in members.iter().enumerate() {
-            if !known.contains(&&**member.name) {
-                self.warnings.push(unknown(setting, member, known));
+            let problem = if !known.contains(&&**member.name) {
+                unknown(setting, member, known)
             } else if last.get(member.name) != Some(&index) {
-                self.warnings.push(repeated(setting, member));
+                repeated(setting, member)
+            } else {
+                continue;
+            };
+            if is_about_rules(member.name, known) {
+                return Err(problem);
             }
+            self.warnings.push(problem);
         }
         Ok(Section { path: setting.path.clone(), members })
+    }
+
+    /// Reads a block of rules. A rule that is passed over protects nothing, so here what is unknown or repeated is not
+    /// passed over.
+    pub(super) fn rules(
+        &mut self,
+        setting: &Setting<'t>,
+        known: &[&str],
+    ) -> Result<Section<'t>, Problem> {
+        let before = self.warnings.len();
+        let section = self.section(setting, known)?;
+        if self.warnings.len() > before {
+            return Err(self.warnings.swap_remove(before));
+        }
+        Ok(section)
     }
 
     /// A problem on one line, with its place.
@@ -87,6 +108,17 @@ impl<'t> Reader<'t> {
         }
         shown
     }
+}
+
+/// The keys that lead to rules.
+const TO_RULES: [&str; 3] = ["callgate", "policy", "deny"];
+
+/// Whether a key that is passed over could have rules behind it: it is one of the keys that lead there, in the wrong
+/// place or too often, or nearly one.
+fn is_about_rules(name: &str, known: &[&str]) -> bool {
+    let is_one = TO_RULES.iter().any(|key| key.eq_ignore_ascii_case(name));
+    let is_near = |near: &str| TO_RULES.contains(&near);
+    is_one || nearest_name(name, known.iter().copied()).is_some_and(is_near)
 }
 
 #[cold]

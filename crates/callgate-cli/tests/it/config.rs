@@ -87,6 +87,16 @@ fn values_of_the_wrong_kind_are_refused_with_their_place() {
         r#"{ "callgate": { "policy": { "deny": ["run_code"] } } }"#,
         r#"{ "callgate": { "policy": { "default": "deny" } } }"#,
         r#"{ "callgate": { "policy": { "ask": ["read"] } } }"#,
+        // A rule that is passed over protects nothing.
+        r#"{ "callgate": { "policy": { "Deny": ["read"] } } }"#,
+        r#"{ "callgate": { "policy": { "deny": ["read"], "deny": [] } } }"#,
+        r#"{ "callgate": { "policy": { "deny": [{ "tool": "wr*", "resaon": "x" }] } } }"#,
+        r#"{ "callgate": { "policy": { "deny": ["read"] }, "policy": {} } }"#,
+        r#"{ "callgate": { "polcy": { "deny": ["read"] } } }"#,
+        r#"{ "callgate": { "deny": ["read"] } }"#,
+        r#"{ "policy": { "deny": ["read"] } }"#,
+        r#"{ "callgte": { "policy": { "deny": ["read"] } } }"#,
+        r#"{ "callgate": { "policy": { "deny": ["read"] } }, "callgate": {} }"#,
     ]);
     assert_shown!(said);
 }
@@ -94,9 +104,9 @@ fn values_of_the_wrong_kind_are_refused_with_their_place() {
 #[test]
 fn unknown_and_repeated_keys_are_reported_and_passed_over() {
     let said = said_about(&[
-        "{\n  \"callgate\": {\n    \"polcy\": {},\n    \"max_parallel_sub_calls\": 2,\n    \"zebra\": 1\n  },\n  \"mcpservers\": {}\n}",
-        r#"{ "callgate": { "policy": { "denny": [], "deny": [{ "tool": "wr*", "resaon": "x" }] }, "timeouts": { "runs": 1 } } }"#,
-        r#"{ "callgate": { "policy": { "deny": ["read"] }, "policy": { "deny": ["glob"] } } }"#,
+        "{\n  \"callgate\": {\n    \"max_parallel_sub_calls\": 2,\n    \"zebra\": 1\n  },\n  \"mcpservers\": {}\n}",
+        r#"{ "callgate": { "policy": { "deny": ["wr*"] }, "timeouts": { "runs": 1 } } }"#,
+        r#"{ "callgate": { "timeouts": { "run": 9 }, "timeouts": { "run": 8 } } }"#,
     ]);
     assert_shown!(said);
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use callgate::{Json, json};
 
@@ -181,4 +182,19 @@ fn the_log_of_a_failed_run_holds_its_failure() {
     let [result] = &Sandbox::events(&log, "tool/result")[..] else { panic!("not one result") };
     assert_eq!(result["error"]["code"], Json::from("CODE_RUN_FAILED"));
     assert_shown!(sandbox.callgate(["log"]).shown());
+}
+
+/// A full disk is what went wrong, whatever the program heard of it.
+#[test]
+fn a_log_that_cannot_be_written_any_more_is_the_reason_of_the_failure() {
+    let sandbox = Sandbox::new();
+    let program = "for (let n = 0; n < 100; n++) await tools.glob({ pattern: `${n}` })";
+    let shell = "trap '' XFSZ; ulimit -f 8; exec \"$0\" run --json -q --log full.jsonl -e \"$1\"";
+    let mut command = Command::new("/bin/sh");
+    command.current_dir(sandbox.path()).env("HOME", sandbox.home()).args(["-c", shell]);
+    let output = command.arg(env!("CARGO_BIN_EXE_callgate")).arg(program).output().unwrap();
+    let report = Json::parse(str::from_utf8(&output.stdout).unwrap()).unwrap();
+    assert_eq!(report["error"]["kind"], json!("log"), "{report}");
+    let message = report["error"]["message"].as_str().unwrap();
+    assert!(message.contains("the session log could not be written"), "{report}");
 }
