@@ -72,6 +72,9 @@ pub mod guide {
     #[cfg(feature = "macros")]
     #[doc = include_str!("../../../docs/guide/adding-a-tool.md")]
     pub mod adding_a_tool {}
+    #[cfg(all(feature = "macros", feature = "typescript"))]
+    #[doc = include_str!("../../../docs/guide/code-mode.md")]
+    pub mod code_mode {}
     #[doc = include_str!("../../../docs/guide/hooks.md")]
     pub mod hooks {}
 }
