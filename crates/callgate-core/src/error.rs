@@ -406,7 +406,7 @@ fn cut(mut message: String) -> String {
         let kept = message.floor_char_boundary(LONGEST);
         let more = message.len() - kept;
         message.truncate(kept);
-        message.push_str(&format!("… ({more} more bytes)"));
+        message = format!("{message}… ({more} more bytes)");
     }
     message
 }
