@@ -24,6 +24,8 @@
 //! | compare it, use it as a key                | `==`, `Hash` (member order does not count)      |
 
 mod de;
+#[cfg(feature = "schemars")]
+mod derived;
 mod error;
 mod macros;
 mod number;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use callgate::{
-    CallInput, CallResult, Json, ToolContext, ToolDefinition, ToolError, ToolRuntime, json, tool,
+    CallInput, CallResult, Json, Object, ToolContext, ToolDefinition, ToolError, ToolRuntime, json,
+    tool,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -73,6 +74,14 @@ fn halve(mut number: u8) -> Result<u8, ToolError> {
 #[tool]
 fn nothing() {}
 
+/// Puts a label on anything.
+#[tool]
+fn label(value: Json, more: Option<Json>, rest: Object) -> BTreeMap<String, Json> {
+    let more = more.unwrap_or_default();
+    let parts = [("value", value), ("more", more), ("rest", Json::Object(rest))];
+    parts.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
 /// Counts the words of a text.
 #[tool]
 fn words(text: String, _first: ToolContext, _second: ToolContext) -> BTreeMap<String, usize> {
@@ -107,6 +116,29 @@ async fn a_function_becomes_a_tool_and_stays_callable() {
     assert_eq!(result.value(), Some(&json!(5)));
     assert_eq!(result.text(), "5");
     assert_eq!(add(2, 3).await, 5);
+}
+
+#[tokio::test]
+async fn json_of_any_kind_passes_through_as_it_came() {
+    // DERIVE-4
+    let tool = label::tool();
+    assert_eq!(
+        *tool.parameters(),
+        json!({
+            "type": "object",
+            "properties": { "value": {}, "more": {}, "rest": { "type": "object", "additionalProperties": true } },
+            "required": ["value", "rest"],
+        })
+    );
+    let value = Json::parse("[18446744073709551615, -9223372036854775808, 0.1]").unwrap();
+    let given = json!({ "value": value.clone(), "rest": { "b": 1, "a": null } });
+    let result = call(tool, given).await;
+    assert_eq!(
+        result.value(),
+        Some(&json!({ "more": null, "rest": { "b": 1, "a": null }, "value": value }))
+    );
+    let refused = call(label::tool(), json!({ "value": 1, "rest": [] })).await;
+    assert_eq!(refused.error().and_then(|error| error.code()), Some("INVALID_ARGS"));
 }
 
 #[tokio::test]
