@@ -89,6 +89,8 @@ impl Scalar {
 #[derive(Debug)]
 pub(crate) struct Literals {
     pub(crate) list: Vec<Json>,
+    /// The same, if all are strings.
+    texts: Option<Vec<Str>>,
     index: Option<HashSet<Json>>,
 }
 
@@ -98,13 +100,15 @@ const MOST_COMPARED: usize = 16;
 impl Literals {
     pub(crate) fn new(list: Vec<Json>) -> Self {
         let index = (list.len() > MOST_COMPARED).then(|| list.iter().cloned().collect());
-        Self { list, index }
+        let texts = list.iter().map(Json::to_str).collect();
+        Self { list, texts, index }
     }
 
     pub(crate) fn contains(&self, value: &Json) -> bool {
-        match &self.index {
-            Some(index) => index.contains(value),
-            None => self.list.contains(value),
+        match (&self.index, &self.texts, value) {
+            (Some(index), _, _) => index.contains(value),
+            (None, Some(texts), Json::String(value)) => texts.iter().any(|text| **text == **value),
+            (None, _, _) => self.list.contains(value),
         }
     }
 }
