@@ -98,6 +98,11 @@ impl Sandbox {
     ) -> Ended {
         let mut command = self.command();
         command.args(arguments);
+        Self::ended(command, input)
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn ended(command: Command, input: &str) -> Ended {
         let mut command = assert_cmd::Command::from_std(command);
         let output = command.write_stdin(input).timeout(PATIENCE).output().unwrap();
         Ended {
