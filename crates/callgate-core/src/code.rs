@@ -125,6 +125,21 @@ impl Layer {
     /// Says what is certainly wrong with a program, against the tools that are visible here, without running any of
     /// it. `run_code` does the same before each run.
     ///
+    /// ```
+    /// use callgate_core::ToolRuntime;
+    /// use callgate_core::preflight::{Finding, FindingKind};
+    /// use callgate_core::program::Position;
+    /// use callgate_core::testing::ScriptedEngine;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), callgate_core::Error> {
+    /// let at = Position { line: 1, column: 1 };
+    /// let finding = Finding::new(FindingKind::Import, at, "a program has no modules to import");
+    /// let engine = ScriptedEngine::new().finding("import fs from 'fs'", finding.clone());
+    /// let runtime = ToolRuntime::builder().engine(engine).build()?;
+    /// assert_eq!(runtime.check_program("import fs from 'fs'").await?, [finding]);
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the runtime has no program engine.

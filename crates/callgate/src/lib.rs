@@ -77,6 +77,8 @@ pub mod guide {
     pub mod code_mode {}
     #[doc = include_str!("../../../docs/guide/hooks.md")]
     pub mod hooks {}
+    #[doc = include_str!("../../../docs/guide/programs.md")]
+    pub mod programs {}
 }
 
 /// The code of the README runs as a test.

@@ -106,6 +106,23 @@ fn the_log_shows_the_failed_call_as_failed() {
     insta::assert_snapshot!(without_times(&report).pretty());
 }
 
+#[test]
+fn arguments_of_a_server_are_judged_before_the_run_only_where_they_are_enforced() {
+    let sandbox = sandbox();
+    let program = "await tools.up__first({});\nawait tools.up__strict({ pth: 'a' });";
+    sandbox.write("program.ts", program);
+    let enforced = sandbox.callgate(["run", "--config", "c.json", "--check", "program.ts"]);
+    let refused = sandbox.run_json(&["--config", "c.json"], program);
+    assert_eq!(refused["calls"], json!([]));
+    let lenient = CONFIG.replace(
+        "} } }",
+        r#"} }, "callgate": { "servers": { "up": { "validateArguments": "warn" } } } }"#,
+    );
+    sandbox.write("c.json", &lenient);
+    let lenient = sandbox.callgate(["run", "--config", "c.json", "--check", "program.ts"]);
+    assert_shown!([enforced.shown(), lenient.shown()].join("\n"));
+}
+
 fn caught_in_python(call: &str) -> String {
     format!(
         "name = 'up__secnd'\noptions = {{}}\none = await tools.up__first({{}})\nmessage = 'nothing failed'\n\

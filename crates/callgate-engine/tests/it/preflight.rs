@@ -477,6 +477,13 @@ fn a_hostile_text_is_looked_at_within_reason() {
         let deep = format!("{}{}", open.repeat(5_000), close.repeat(5_000));
         let _either_way = findings(&deep);
     }
+    for (open, inner, close) in
+        [("{", "", "}"), ("[", "", "]"), ("!", "x", ""), ("- ", "x", ""), ("x.y(", "", ")")]
+    {
+        let deep = format!("{}{inner}{}", open.repeat(40_000), close.repeat(40_000));
+        finds(&deep, &[]);
+        let _either_way = findings(&format!("await tools.list({deep})"));
+    }
     let mut functions = String::new();
     for at in 0..3_000 {
         functions.extend(["async function f", &at.to_string(), "() { await f"]);
