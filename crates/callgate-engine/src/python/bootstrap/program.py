@@ -46,7 +46,11 @@ def parse(source):
 
 def remember(source):
     """Lets tracebacks show the lines of a text."""
-    linecache.cache[FILE] = (len(source), None, source.splitlines(True), FILE)
+    lines = source.splitlines(True)
+    if lines and lines[-1][-1:] != "\n":
+        # As `linecache` reads files: some versions place carets by it.
+        lines[-1] += "\n"
+    linecache.cache[FILE] = (len(source), None, lines, FILE)
 
 
 def _parse_indented(source):

@@ -223,6 +223,13 @@ fn errors_are_told_with_the_authors_own_lines() {
         return 1 / x
     ZeroDivisionError: division by zero
     "#);
+    // Where there are any, they stand below what they mean, in a last line without its end too.
+    let end = run(engine(), "return 1 / 0", &Arc::default());
+    let failure = failed(end, "");
+    let lines: Vec<&str> = failure.message.lines().collect();
+    if let Some(at) = lines.iter().position(|line| line.contains('^')) {
+        assert_eq!(lines[at].find('^'), lines[at - 1].find("1 / 0"), "{}", failure.message);
+    }
     fails("raise ValueError('a') from KeyError('b')", FailureKind::Exception, "direct cause");
     fails(
         "class Odd(Exception):\n    def __str__(self): raise RuntimeError('no')\nraise Odd",
