@@ -8,7 +8,7 @@ use crate::json::{Json, Object};
 
 /// Whether the value is what the node demands.
 pub(super) fn holds(nodes: &[Node], node: NodeId, value: &Json) -> bool {
-    let mut check = Check { nodes, pending: Pending::new(), attempts: Vec::new() };
+    let mut check = Check { nodes, pending: Vec::new(), attempts: Vec::new() };
     if let Some(holds) = check.glance(node, value) {
         return holds;
     }
@@ -24,48 +24,13 @@ pub(super) fn matches(nodes: &[Node], branches: &[NodeId], value: &Json) -> usiz
     branches.iter().filter(|branch| holds(nodes, **branch, value)).count()
 }
 
-/// What must still hold, the youngest first. The parts of ordinary arguments need no allocation.
-struct Pending<'a> {
-    first: [(NodeId, &'a Json); FIRST_ROOM],
-    more: Vec<(NodeId, &'a Json)>,
-    len: usize,
-}
-
 /// Room for the parts of ordinary arguments.
 const FIRST_ROOM: usize = 16;
 
-/// Stands where nothing is pending.
-static NOTHING: Json = Json::Null;
-
-impl<'a> Pending<'a> {
-    fn new() -> Self {
-        Self { first: [(Node::ROOT, &NOTHING); FIRST_ROOM], more: Vec::new(), len: 0 }
-    }
-
-    #[inline]
-    fn push(&mut self, part: (NodeId, &'a Json)) {
-        match self.first.get_mut(self.len) {
-            Some(place) => *place = part,
-            None => self.more.push(part),
-        }
-        self.len += 1;
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<(NodeId, &'a Json)> {
-        self.len = self.len.checked_sub(1)?;
-        self.first.get(self.len).copied().or_else(|| self.more.pop())
-    }
-
-    fn truncate(&mut self, len: usize) {
-        self.len = self.len.min(len);
-        self.more.truncate(self.len.saturating_sub(FIRST_ROOM));
-    }
-}
-
 struct Check<'a> {
     nodes: &'a [Node],
-    pending: Pending<'a>,
+    /// What must still hold.
+    pending: Vec<(NodeId, &'a Json)>,
     attempts: Vec<Attempt<'a>>,
 }
 
@@ -96,7 +61,7 @@ impl<'a> Check<'a> {
     fn run(mut self) -> bool {
         loop {
             let floor = self.attempts.last().map_or(0, |attempt| attempt.floor);
-            let next = if self.pending.len > floor { self.pending.pop() } else { None };
+            let next = if self.pending.len() > floor { self.pending.pop() } else { None };
             let held = match next {
                 None => true,
                 Some((node, value)) if self.judge(node, value) == Verdict::Fails => false,
@@ -134,9 +99,7 @@ impl<'a> Check<'a> {
             (Node::Object(node), Json::Object(object)) => self.object(node, object),
             (Node::Union(branches), _) => self.union(branches, value),
             (Node::Array(Some(item)), Json::Array(array)) => {
-                for value in array.iter().rev() {
-                    self.pending.push((*item, value));
-                }
+                self.pending.extend(array.iter().rev().map(|value| (*item, value)));
                 Verdict::Pending
             }
             _ => self.glance(node, value).unwrap_or(false).into(),
@@ -172,13 +135,16 @@ impl<'a> Check<'a> {
     #[inline]
     fn part(&mut self, node: NodeId, value: &'a Json) -> bool {
         self.glance(node, value).unwrap_or_else(|| {
+            if self.pending.capacity() == 0 {
+                self.pending.reserve_exact(FIRST_ROOM);
+            }
             self.pending.push((node, value));
             true
         })
     }
 
     fn object(&mut self, node: &'a ObjectNode, object: &'a Object) -> Verdict {
-        let before = self.pending.len;
+        let before = self.pending.len();
         let present = if node.is_sparse(object) {
             self.few_members(node, object)
         } else {
@@ -187,7 +153,7 @@ impl<'a> Check<'a> {
         match present {
             None => Verdict::Fails,
             Some(present) if node.closed && present < object.len() => Verdict::Fails,
-            Some(_) if self.pending.len > before => Verdict::Pending,
+            Some(_) if self.pending.len() > before => Verdict::Pending,
             Some(_) => Verdict::Holds,
         }
     }
@@ -249,11 +215,9 @@ impl<'a> Check<'a> {
             }
             _ => {
                 let mut rest = branches.iter();
-                let first = rest.next();
-                self.attempts.push(Attempt { rest, value, matched: 0, floor: self.pending.len });
-                if let Some(branch) = first {
-                    self.pending.push((*branch, value));
-                }
+                let first = rest.next().map(|branch| (*branch, value));
+                self.attempts.push(Attempt { rest, value, matched: 0, floor: self.pending.len() });
+                self.pending.extend(first);
                 Verdict::Pending
             }
         }
