@@ -1,15 +1,18 @@
-//! The rules of a gateway that is running: read again when the configuration changes, and exchanged as one change.
+//! The rules and servers of a gateway that is running, read again when the configuration changes.
 //!
-//! What cannot be read, is gone or is not trusted any more changes nothing: the last rules stay in force.
+//! Servers that are gone go first, then all rules are exchanged at once, then new servers come: no tool is there under
+//! rules that were not made for it. What cannot be read, is gone or is not trusted any more changes nothing.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use callgate::PluginHandle;
+use callgate_mcp::{Gateway, McpServers};
 
-use crate::config::{self, FILE_NAME, Loaded, Located, PassedOver, Policy};
+use crate::config::{self, Config, FILE_NAME, Loaded, Located, PassedOver};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::policy::DenyRules;
@@ -19,9 +22,9 @@ use crate::trust::Trusted;
 /// How often files are looked at. One that looks different twice in a row is still being written.
 const INTERVAL: Duration = Duration::from_millis(500);
 
-/// The files that decide which rules hold, and what they looked like when these were read.
+/// The files that decide what is in force, and what they looked like when they were read.
 #[derive(Clone, Debug)]
-pub(crate) struct Rules {
+pub(crate) struct Reload {
     named: Option<PathBuf>,
     environment: Environment,
     terminal: Terminal,
@@ -32,7 +35,7 @@ pub(crate) struct Rules {
 /// By what a change of a file is noticed: time, length and number of the file.
 type Look = (i64, i64, u64, u64);
 
-impl Rules {
+impl Reload {
     /// Looks at the files. To be made before the configuration is read, so that no change falls between the two.
     pub(crate) fn new(named: Option<&Path>, environment: &Environment, terminal: Terminal) -> Self {
         let files = if let Some(path) = named.or(environment.config.as_deref()) {
@@ -47,8 +50,8 @@ impl Rules {
         Self { named, environment, terminal, files, read }
     }
 
-    /// Keeps the rules up to date, for ever.
-    pub(crate) async fn keep(mut self, in_force: PluginHandle) {
+    /// Keeps rules and servers up to date, for ever.
+    pub(crate) async fn keep(mut self, rules: PluginHandle, servers: Arc<Gateway>) {
         let mut last = self.read.clone();
         loop {
             tokio::time::sleep(INTERVAL).await;
@@ -59,26 +62,23 @@ impl Rules {
                 continue;
             }
             self.read = now;
-            let exchanged = match self.policy() {
-                Ok(policy) => {
-                    let exchanged = in_force.replace(&DenyRules::of(&policy)).await;
-                    exchanged.map_err(|error| error.to_string())
-                }
+            let exchanged = match self.load() {
+                Ok(config) => exchange(config, &rules, servers.servers()).await,
                 Err(failure) => Err(failure.to_string()),
             };
             match exchanged {
                 Ok(()) => self.terminal.note(
-                    "the configuration changed; its rules are in force now, and all else in it counts from the next start",
+                    "the configuration changed; its rules and servers are in force now, and all else in it counts from the next start",
                 ),
                 Err(reason) => self.terminal.warning(&format!(
-                    "the configuration changed and cannot be used, so the rules before it stay in force: {reason}"
+                    "the configuration changed and cannot be used, so all stays as it was: {reason}"
                 )),
             }
         }
     }
 
-    /// The rules as the files have them now.
-    fn policy(&self) -> Result<Policy, Failure> {
+    /// The configuration as the files have it now.
+    fn load(&self) -> Result<Config, Failure> {
         let Located { location, passed_over } =
             config::locate(self.named.as_deref(), &self.environment)?;
         if let Some(PassedOver::NoLonger(reason)) = passed_over {
@@ -89,8 +89,20 @@ impl Rules {
         for warning in warnings {
             self.terminal.warning(&warning);
         }
-        Ok(config.policy)
+        Ok(config)
     }
+}
+
+/// Puts a configuration in the place of the one before.
+async fn exchange(
+    config: Config,
+    rules: &PluginHandle,
+    servers: &McpServers,
+) -> Result<(), String> {
+    servers.retain(&config.servers);
+    rules.replace(&DenyRules::of(&config.policy)).await.map_err(|error| error.to_string())?;
+    servers.start(config.servers);
+    Ok(())
 }
 
 fn looks(files: &[PathBuf]) -> Vec<Option<Look>> {

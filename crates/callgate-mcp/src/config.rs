@@ -16,7 +16,7 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 /// server.validate_results = Validation::Enforce;
 /// assert_eq!(&*server.name, "files");
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ServerConfig {
     /// Its name: the first part of its tools' names.
@@ -63,7 +63,7 @@ impl ServerConfig {
 }
 
 /// How a server is reached.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Transport {
     /// A child process that speaks on its standard input and output.
@@ -73,7 +73,7 @@ pub enum Transport {
 }
 
 /// The child process of a server.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Stdio {
     /// The program: a path, or a name that is looked up in `PATH`.
@@ -112,7 +112,7 @@ impl Stdio {
 }
 
 /// Which tools of a server may run beside other calls.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Parallel {
     /// Those that say they only read.
@@ -123,7 +123,26 @@ pub enum Parallel {
     /// None.
     None,
     /// Those whose names, as the server calls them, match one of the patterns.
-    Matching(GlobSet),
+    Matching(Patterns),
+}
+
+/// Patterns of names. Made by [`Parallel::matching`].
+#[derive(Clone, Debug)]
+pub struct Patterns {
+    texts: Vec<String>,
+    set: GlobSet,
+}
+
+impl Patterns {
+    pub(crate) fn is_match(&self, name: &str) -> bool {
+        self.set.is_match(name)
+    }
+}
+
+impl PartialEq for Patterns {
+    fn eq(&self, other: &Self) -> bool {
+        self.texts == other.texts
+    }
 }
 
 impl Parallel {
@@ -135,11 +154,12 @@ impl Parallel {
     pub fn matching<'p>(
         patterns: impl IntoIterator<Item = &'p str>,
     ) -> Result<Self, globset::Error> {
-        let mut set = GlobSetBuilder::new();
+        let (mut texts, mut set) = (Vec::new(), GlobSetBuilder::new());
         for pattern in patterns {
+            texts.push(pattern.to_owned());
             set.add(Glob::new(pattern)?);
         }
-        Ok(Self::Matching(set.build()?))
+        Ok(Self::Matching(Patterns { texts, set: set.build()? }))
     }
 }
 

@@ -15,7 +15,8 @@ mod upstream;
 
 pub use callgate::SdkDetail;
 pub use config::{
-    Parallel, ResultForm, ServerConfig, Stdio, Timeouts, Transport, Validation, is_inherited,
+    Parallel, Patterns, ResultForm, ServerConfig, Stdio, Timeouts, Transport, Validation,
+    is_inherited,
 };
 pub use downstream::Ended;
 pub use gateway::{Gateway, GatewayOptions, LogFn};

@@ -75,8 +75,14 @@ impl Default for ClientOptions {
 /// nobody waits for it.
 pub struct McpServers {
     shared: Arc<Shared>,
-    servers: Vec<Arc<Server>>,
+    servers: RwLock<Vec<Supervised>>,
     tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// A server, and what ends it.
+struct Supervised {
+    server: Arc<Server>,
     stop: CancellationToken,
 }
 
@@ -139,23 +145,59 @@ impl McpServers {
             log_level: Mutex::default(),
             watchdog: Arc::new(Watchdog::start()),
         });
-        let mut names = BTreeSet::new();
-        let servers: Vec<Arc<Server>> = servers
-            .into_iter()
-            .map(|mut config| {
-                if !names.insert(config.name.clone()) {
-                    let reason =
-                        format!("the name `{}` is used twice; rename this server", config.name);
-                    config.transport = Transport::Unusable(reason.into());
-                }
-                Arc::new(Server::new(config, shared.clone()))
-            })
-            .collect();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        for server in &servers {
-            tasks.spawn(supervise(server.clone(), stop.clone()));
+        let connected = Self { shared, servers: RwLock::default(), tasks, stop };
+        connected.start(servers);
+        connected
+    }
+
+    /// Ends the servers that are not declared like this any more, and takes their tools away: they are gone when this
+    /// returns. Calls of them fail; their processes have as long as in [`shutdown`](Self::shutdown).
+    ///
+    /// With [`start`](Self::start) it follows a configuration that changes; what has to hold before new tools are there,
+    /// such as rules, belongs between the two.
+    pub fn retain(&self, declared: &[ServerConfig]) {
+        let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
+        let (kept, gone): (Vec<_>, Vec<_>) = std::mem::take(&mut *servers)
+            .into_iter()
+            .partition(|Supervised { server, .. }| declared.contains(&server.config));
+        *servers = kept;
+        drop(servers);
+        for Supervised { server, stop } in gone {
+            stop.cancel();
+            server.stopped();
         }
-        Self { shared, servers, tasks, stop }
+    }
+
+    /// Starts those of the servers that do not run already; returns at once. Of two with the same name only the first is
+    /// used.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub fn start(&self, declared: Vec<ServerConfig>) {
+        let mut servers = self.servers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut names = BTreeSet::new();
+        for mut config in declared {
+            if servers.iter().any(|running| running.server.config == config) {
+                names.insert(config.name);
+                continue;
+            }
+            if !names.insert(config.name.clone()) {
+                let reason =
+                    format!("the name `{}` is used twice; rename this server", config.name);
+                config.transport = Transport::Unusable(reason.into());
+            }
+            let server = Arc::new(Server::new(config, self.shared.clone()));
+            let stop = self.stop.child_token();
+            self.tasks.spawn(supervise(server.clone(), stop.clone()));
+            servers.push(Supervised { server, stop });
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<Server>> {
+        let servers = self.servers.read().unwrap_or_else(PoisonError::into_inner);
+        servers.iter().map(|running| running.server.clone()).collect()
     }
 
     /// Waits until each server is ready or has failed once, at most this long.
@@ -165,7 +207,7 @@ impl McpServers {
     /// Dropping the future loses nothing.
     pub async fn settled(&self, at_most: Duration) {
         let all = async {
-            for server in &self.servers {
+            for server in self.all() {
                 server.settled().await;
             }
         };
@@ -174,9 +216,9 @@ impl McpServers {
         }
     }
 
-    /// How each server is, in the order they were declared.
+    /// How each server is, in the order they were started.
     pub fn status(&self) -> Vec<ServerStatus> {
-        self.servers.iter().map(|server| server.status()).collect()
+        self.all().iter().map(|server| server.status()).collect()
     }
 
     /// Starts servers just to see how they are, and ends them again. A server that has not
@@ -215,7 +257,7 @@ impl McpServers {
 
     /// Reads the tools of a server again, as if it had said that they changed.
     pub fn refresh(&self, server: &str) {
-        let named = self.servers.iter().find(|known| **known.name() == *server);
+        let named = self.all().into_iter().find(|known| **known.name() == *server);
         if let Some(server) = named {
             server.tools_changed.notify_one();
         }
@@ -249,7 +291,7 @@ impl McpServers {
 
     /// The connected servers that have something of that kind.
     pub(crate) fn offering(&self, capability: &str) -> Vec<Arc<Server>> {
-        self.servers.iter().filter(|server| server.offers(capability)).cloned().collect()
+        self.all().into_iter().filter(|server| server.offers(capability)).collect()
     }
 
     /// What each of them lists now. One that does not answer has nothing.
@@ -268,7 +310,7 @@ impl McpServers {
 
     /// What each connected server says about how to use it.
     pub(crate) fn instructions(&self) -> Vec<(Str, Str)> {
-        let said = self.servers.iter().filter_map(|server| {
+        let said = self.all().into_iter().filter_map(|server| {
             let text = server.link().ok()?.hello.get("instructions")?.to_str()?;
             (!text.trim().is_empty()).then(|| (server.name().clone(), text))
         });
@@ -299,7 +341,7 @@ impl Drop for McpServers {
 
 impl fmt::Debug for McpServers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = self.servers.iter().map(|server| &server.config.name);
+        let names = self.all().into_iter().map(|server| server.config.name.clone());
         f.debug_list().entries(names).finish()
     }
 }

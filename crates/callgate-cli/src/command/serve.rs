@@ -14,7 +14,7 @@ use crate::engine::EngineSettings;
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure};
 use crate::host::{self, Built};
-use crate::reload::Rules;
+use crate::reload::Reload;
 use crate::terminal::Terminal;
 use crate::{logging, servers, session_log};
 
@@ -28,7 +28,7 @@ pub(super) fn run(
     environment: &Environment,
 ) -> Result<Exit, Failure> {
     logging::start(arguments.log_level, terminal);
-    let rules = Rules::new(arguments.config.as_deref(), environment, terminal);
+    let reload = Reload::new(arguments.config.as_deref(), environment, terminal);
     let config = host::read_config(arguments.config.as_deref(), environment, terminal)?;
     let mode = arguments.mode.map(Mode::from).or(config.mode).unwrap_or_default();
     let Built { runtime, isolation, policy, .. } =
@@ -51,7 +51,7 @@ pub(super) fn run(
         let gateway = Arc::new(Gateway::new(runtime.clone(), servers, options));
         let stop = Signal::new();
         obey_signals(&Handle::current(), &stop)?;
-        Handle::current().spawn(rules.keep(policy));
+        Handle::current().spawn(reload.keep(policy, gateway.clone()));
         gateway.serve_stdio(&stop).await?;
         Ok(stop.cause().map(|cause| cause.code().to_owned()))
     });

@@ -329,6 +329,47 @@ fn rules_that_change_hold_at_once_and_a_bad_file_changes_nothing() {
 }
 
 #[test]
+fn servers_that_are_declared_later_come_under_the_rules_that_came_with_them() {
+    let config = |names: &[&str], rule: &str| {
+        let servers = names
+            .iter()
+            .map(|name| format!(r#""{name}": {{ "command": "/bin/sh", "args": ["server.sh"] }}"#));
+        let servers = servers.collect::<Vec<String>>().join(", ");
+        format!(
+            r#"{{ "mcpServers": {{ {servers} }}, "callgate": {{ "policy": {{ "deny": ["{rule}"] }} }} }}"#
+        )
+    };
+    let sandbox = Sandbox::new();
+    sandbox.write("server.sh", SERVER);
+    sandbox.write("c.json", &config(&["shell"], "none"));
+    let mut client = Client::start(&sandbox, &[]);
+    let wait_for = |client: &mut Client, prefixes: &[&str]| {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let names = client.names();
+            let of = |prefix: &&&str| names.iter().any(|name| name.starts_with(**prefix));
+            if ["shell", "second"].iter().filter(of).eq(prefixes) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{names:?}");
+            sleep(Duration::from_millis(20));
+        }
+    };
+    wait_for(&mut client, &["shell"]);
+    sandbox.write("c.json", &config(&["shell", "second"], "second__*"));
+    wait_for(&mut client, &["shell", "second"]);
+    let denied = client.call("second__shout", json!({ "text": "a" }));
+    assert!(text_of(&denied).contains("is denied by policy.deny[0]"), "{denied}");
+    sandbox.write("c.json", &config(&["second"], "none"));
+    wait_for(&mut client, &["second"]);
+    let unknown = client.call("shell__shout", json!({ "text": "a" }));
+    assert!(text_of(&unknown).contains("unknown tool `shell__shout`"), "{unknown}");
+    assert_eq!(client.call("second__shout", json!({ "text": "a" }))["isError"], json!(true));
+    assert_eq!(received(&sandbox), [json!("shout")]);
+    assert_eq!(client.end(), Some(0));
+}
+
+#[test]
 fn the_log_of_a_gateway_shows_direct_calls_and_calls_of_programs_with_their_rules() {
     let sandbox = project(r#""policy": { "deny": ["read"] }"#);
     let mut client = Client::start(&sandbox, &["--mode", "both", "--root", "."]);

@@ -301,6 +301,9 @@ impl Server {
     /// Brings the registered tools in line with what the server lists, in one change. Tools that
     /// did not change stay as they are; if the list was cut short, so do those it does not name.
     pub(super) fn update(self: &Arc<Self>, listing: Listing) {
+        if matches!(self.lock().phase, Phase::Stopped) {
+            return;
+        }
         let mut warnings = Vec::new();
         let mut listed = self.read(&listing.entries, &mut warnings);
         let known = std::mem::take(&mut self.lock().tools);

@@ -288,6 +288,35 @@ async fn a_server_runs_where_it_is_told_to_and_a_missing_directory_is_named() {
 }
 
 #[tokio::test]
+async fn servers_come_and_go_with_their_declarations_and_others_stay_as_they_are() {
+    let (stays, goes, changes, comes) = (healthy(), healthy(), healthy(), healthy());
+    let parallel = |fake: &Fake, pattern: &str| {
+        let mut server = fake.server("changes");
+        server.parallel = callgate_mcp::Parallel::matching([pattern]).unwrap();
+        server
+    };
+    let host =
+        Host::start(vec![stays.server("stays"), goes.server("goes"), parallel(&changes, "a*")])
+            .await;
+    assert!(host.runtime.get("goes__echo").is_some());
+    let declared = vec![stays.server("stays"), parallel(&changes, "b*"), comes.server("comes")];
+    host.servers.retain(&declared);
+    // What is gone is gone at once, what stays was never away.
+    let is_there = |name: &str| host.runtime.get(&format!("{name}__echo")).is_some();
+    assert_eq!(["stays", "goes", "changes", "comes"].map(is_there), [true, false, false, false]);
+    host.servers.start(declared);
+    eventually("the others are there", || is_there("changes") && is_there("comes")).await;
+    assert_eq!(host.call("comes__echo", json!({})).await.text(), "{}");
+    eventually("it has ended", || !goes.is_running()).await;
+    let status = host.servers.status();
+    let starts: Vec<(&str, u64)> = status.iter().map(|it| (&*it.name, it.starts)).collect();
+    assert_eq!(starts, [("stays", 1), ("changes", 1), ("comes", 1)]);
+    // Whatever the old process does while it ends, the new one's tools stay.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(is_there("changes"));
+}
+
+#[tokio::test]
 async fn ended_servers_leave_no_tools_behind() {
     let fake = healthy();
     let host = Host::start(vec![fake.server("s")]).await;
