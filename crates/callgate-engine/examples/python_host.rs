@@ -60,6 +60,7 @@ mod host {
             Some("run") => arguments.for_each(|program| {
                 println!("{}", told(&run(&engine(), &program)));
             }),
+            Some("orphans") => orphans(),
             Some("memory") => {
                 memory(arguments.next().and_then(|count| count.parse().ok()).unwrap_or(20));
             }
@@ -150,6 +151,37 @@ mod host {
             .collect();
         pids.sort();
         pids
+    }
+
+    /// Has the parent of programs killed, between two and under one; then tells the processes
+    /// there are, and waits to be killed itself.
+    fn orphans() {
+        let engine = Python::worker().build().expect("Python programs can be run");
+        println!("{}", told(&run(&engine, "return 1")));
+        kill_children();
+        println!("{}", told(&run(&engine, "return 2")));
+        let killing = std::thread::spawn(|| {
+            std::thread::sleep(Duration::from_millis(500));
+            kill_children();
+        });
+        println!("{}", told(&run(&engine, "await tools.hold(1)")));
+        let _ = killing.join();
+        println!("{}", told(&run(&engine, "return 3")));
+        let parents = children();
+        let of = |pid: &String| fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+        let below: Vec<String> = parents.iter().filter_map(|pid| of(pid).ok()).collect();
+        println!("{} {}", parents.join(" "), below.join(" "));
+        run(&engine, "while True: pass");
+    }
+
+    /// Returns when they are gone, and their children too.
+    fn kill_children() {
+        for pid in children() {
+            let pid = pid.parse().ok().and_then(rustix::process::Pid::from_raw);
+            let _ =
+                pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+        }
+        std::thread::sleep(Duration::from_millis(500));
     }
 
     /// The proportional set size of a parent and of each of its waiting children.

@@ -16,6 +16,7 @@ mod log;
 mod output;
 mod peers;
 mod policy;
+mod python;
 mod run;
 mod sandbox;
 mod schema;

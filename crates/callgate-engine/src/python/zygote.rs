@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use callgate_core::program::EngineError;
 use callgate_schema::Json;
+use rustix::io::Errno;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags,
@@ -112,15 +113,17 @@ impl Zygote {
             rights.push(SendAncillaryMessage::ScmRights(sockets));
         }
         let slices = [IoSlice::new(question)];
-        sendmsg(control.as_fd(), &slices, &mut rights, SendFlags::NOSIGNAL)?;
+        again(|| sendmsg(control.as_fd(), &slices, &mut rights, SendFlags::NOSIGNAL))?;
         hear(&control)
     }
 }
 
 fn greet(control: &OwnedFd, boot: &Json) -> Result<(), String> {
     let tell = || -> io::Result<String> {
-        send(control, source().as_bytes(), SendFlags::NOSIGNAL)?;
-        send(control, boot.to_string().as_bytes(), SendFlags::NOSIGNAL)?;
+        let boot = boot.to_string();
+        for message in [source().as_bytes(), boot.as_bytes()] {
+            again(|| send(control, message, SendFlags::NOSIGNAL))?;
+        }
         hear(control)
     };
     match tell() {
@@ -132,11 +135,21 @@ fn greet(control: &OwnedFd, boot: &Json) -> Result<(), String> {
 
 fn hear(control: &OwnedFd) -> io::Result<String> {
     let mut answer = [0; 4096];
-    let (length, _) = recv(control, &mut answer[..], RecvFlags::empty())?;
+    let (length, _) = again(|| recv(control, &mut answer[..], RecvFlags::empty()))?;
     if length == 0 {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     Ok(String::from_utf8_lossy(&answer[..length]).into_owned())
+}
+
+/// A signal that somebody else handles ends a wait for nothing.
+fn again<T>(mut wait: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    loop {
+        match wait() {
+            Err(Errno::INTR) => {}
+            done => return done,
+        }
+    }
 }
 
 /// Parents are shared by their children's holds: the last one to let go ends it.

@@ -8,8 +8,7 @@ use std::time::{Duration, Instant};
 
 use callgate_core::program::EngineError;
 use callgate_schema::Str;
-use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use tokio::sync::oneshot;
 
 use super::deadline::{Deadline, Watched, watch};
@@ -46,12 +45,13 @@ impl Worker {
     /// Whether it lives and keeps quiet. One that says something without being asked to is not to
     /// be used.
     fn is_waiting(&self) -> bool {
-        let mut byte = [0];
-        match recv(&self.socket, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
-            Err(Errno::AGAIN) => true,
-            // Before its first program it says how it is confined.
-            Ok((_, 1)) => !self.is_ready,
-            _ => false,
+        const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut sockets = [PollFd::new(&self.socket, PollFlags::IN)];
+        match poll(&mut sockets, Some(&AT_ONCE)) {
+            Ok(0) => true,
+            // Before its first program it says how it is confined, and may be gone after that.
+            Ok(_) => !self.is_ready && sockets[0].revents() == PollFlags::IN,
+            Err(_) => false,
         }
     }
 

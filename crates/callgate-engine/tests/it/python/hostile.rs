@@ -1,11 +1,13 @@
 //! Programs that are up to something, from `tests/programs/python-hostile.txt`.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use crate::support::example;
 
@@ -50,4 +52,30 @@ fn hostile_programs_of_an_unprivileged_host_harm_nobody_either() {
     let mut command = Command::new(&path);
     command.arg("hostile").current_dir("/").env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
     assert_eq!(said(command.uid(NOBODY).gid(NOBODY)), ALL_IS_WELL);
+}
+
+#[test]
+fn a_parent_that_is_killed_is_replaced_and_nobody_outlives_the_host() {
+    // RUNTIME-28
+    let mut host = Command::new(executable());
+    let mut host = host.arg("orphans").stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(host.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut line = || lines.next().unwrap();
+    assert_eq!([line(), line()], ["returns 1", "returns 2"]);
+    assert_eq!(line(), "worker-exit: the worker process ended");
+    assert_eq!(line(), "returns 3");
+    let pids: Vec<String> = line().split_whitespace().map(str::to_owned).collect();
+    assert!(pids.len() >= 2, "{pids:?}");
+    host.kill().unwrap();
+    host.wait().unwrap();
+    let is_alive = |pid: &String| {
+        let status = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // Whoever adopts them may take its time to bury them.
+        !status.is_empty() && !status.contains(") Z ")
+    };
+    let late = Instant::now() + Duration::from_secs(10);
+    while pids.iter().any(is_alive) {
+        assert!(Instant::now() < late, "somebody of {pids:?} is still there");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
