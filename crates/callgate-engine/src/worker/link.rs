@@ -150,3 +150,31 @@ impl Link {
         self.out().is_closed = true;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::frame::Inbox;
+    use super::super::message::ToWorker;
+    use super::*;
+
+    #[test]
+    fn answers_that_a_program_does_not_take_are_withheld_once_it_could_not_hold_them() {
+        // RUNTIME-24
+        let link = Arc::new(Link::new(1_000));
+        for id in 1..=5 {
+            link.reply(id, 1).send(Ok("x".repeat(900).into()));
+        }
+        let mut inbox = Inbox::new(usize::MAX);
+        inbox.feed(&std::mem::take(&mut link.out().outbox).into_bytes());
+        let mut results = Vec::new();
+        while let Ok(Some(Some(ToWorker::Answer(answer)))) = inbox.next(ToWorker::read) {
+            results.push(answer.result);
+        }
+        let whole = || Ok("x".repeat(900).into());
+        let withheld = || Err(TOO_MANY.to_owned());
+        assert_eq!(results, [whole(), whole(), withheld(), withheld(), withheld()]);
+        // One that finds nothing waiting goes, whatever its size: its interpreter judges.
+        link.reply(6, 1).send(Ok("x".repeat(9_000).into()));
+        assert!(link.held() > 9_000);
+    }
+}
