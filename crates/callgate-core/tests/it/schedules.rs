@@ -232,7 +232,7 @@ async fn run(plan: &Plan, trace: &Trace) -> (CallResult, Session) {
     let noted = trace.clone();
     session.observe(move |event| match &event.body {
         EventBody::CodeDispatchStart(start) => {
-            noted.note("start", number(&start.sub_call_id).unwrap())
+            noted.note("start", number(&start.sub_call_id).unwrap());
         }
         EventBody::CodeDispatch(end) => noted.note("settle", number(&end.sub_call_id).unwrap()),
         _ => {}
