@@ -50,7 +50,9 @@ def run(source, names=None, answer=None):
             ours.close()
             boot_ = boot()
             names["warm"](boot_["offered"] + ["_strptime", "linecache"])
+            names["choose_warnings"]()
             run_ = names["Run"](boot_, names["Loop"](), names["Wire"](CAP, theirs.detach()))
+            names["prepare_process"](run_)
             run_.end(names["run_program"](run_, source, spaces()))
         except BaseException:
             traceback.print_exc(file=open(2, "w"))

@@ -418,7 +418,7 @@ class Run:
         names.pop("__loader__", None)
         names.pop("__spec__", None)
         # What belongs to the bootstrap alone.
-        importing = importer(self.boot["offered"])
+        importing = self.boot.get("importing") or importer(self.boot["offered"])
         out, err = self.out, self.err
         real_print = builtins.print
 
@@ -530,7 +530,6 @@ def run_program(run, source, spaces):
     # Classes find the module they are from by its name.
     _replace_dict(main, names)
     names = main.__dict__
-    prepare_process(run)
     try:
         exec(code, names)
         function = names.pop("__program__")
@@ -629,9 +628,6 @@ def prepare_process(run):
         run.log(f"{filename}:{lineno}: {category.__name__}: {message}")
 
     warnings.showwarning = show
-    warnings.resetwarnings()
-    warnings.simplefilter("ignore")
-    warnings.filterwarnings("always", ".*was never awaited", RuntimeWarning)
 
     def unraisable(about):
         run.log(f"Exception ignored in {about.object!r}: {headline(about.exc_value)}")
@@ -639,6 +635,13 @@ def prepare_process(run):
     sys.unraisablehook = unraisable
     asyncio.run = _no_second_loop
     asyncio.events.set_event_loop(run.loop)
+
+
+def choose_warnings():
+    """Of all warnings a program's author hears only of calls that were not awaited."""
+    warnings.resetwarnings()
+    warnings.simplefilter("ignore")
+    warnings.filterwarnings("always", ".*was never awaited", RuntimeWarning)
 
 
 def _no_second_loop(main=None, **options):

@@ -53,11 +53,14 @@ def serve(boot):
     try:
         os.closerange(3, 1 << 16)
         warm(boot["warm"])
+        choose_warnings()
+        boot["importing"] = importer(boot["offered"])
         program = bytes.fromhex(boot["filter"] or "")
         confiner = Confiner(program) if program else None
         loop = Loop()
         pretouch(loop)
         loop = Loop()
+        asyncio.events.set_event_loop(loop)
         gc.collect()
         gc.freeze()
     except BaseException as error:
@@ -121,6 +124,9 @@ def pretouch(loop):
     describe(ValueError("x"))
 
 
+_SOME_ERROR = {"name": "E", "memberProperty": "member"}
+
+
 def child(boot, loop, confiner, descriptor, parent):
     """One program, and then the end."""
     os.dup2(descriptor, CONTROL)
@@ -133,6 +139,8 @@ def child(boot, loop, confiner, descriptor, parent):
     wire = Wire(boot["frameCap"])
     pretouch(loop)
     run = Run(boot, loop, wire)
+    run.names([{"global": "tools", "members": ["a"], "errorClass": _SOME_ERROR}])
+    prepare_process(run)
     wire.push(READY, encode(effects, "", 1 << 20))
     wire.flush()
     while True:
