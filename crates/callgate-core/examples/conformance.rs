@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use callgate_core::hooks::{Backoff, Retry, Timeout};
+use callgate_core::program::ProgramEngine;
 use callgate_core::testing::{Results, ScriptedApprover, ScriptedEngine};
 use callgate_core::{
     Approval, Call, CallInput, CallResult, Cause, Decision, Denial, Mode, Outcome, Output,
@@ -329,9 +330,29 @@ fn engine() -> ScriptedEngine {
         })
 }
 
+/// An engine, and its programs for the two columns that have one.
+#[derive(Debug)]
+pub(crate) struct Programs<E> {
+    pub(crate) engine: E,
+    /// Awaits `subject` and catches what comes.
+    pub(crate) one: &'static str,
+    /// Calls `subject` three times at once and catches what comes.
+    pub(crate) three: &'static str,
+}
+
 /// Calls the tool in one way, in one situation; answers what each call of it came to.
 pub(crate) async fn observe(situation: &Situation, way: Way) -> Vec<Seen> {
-    let runtime = ToolRuntime::builder().mode(Mode::Both).engine(engine()).build().expect("builds");
+    observe_with(Programs { engine: engine(), one: "one", three: "three" }, situation, way).await
+}
+
+/// The same with programs of another engine.
+pub(crate) async fn observe_with(
+    programs: Programs<impl ProgramEngine>,
+    situation: &Situation,
+    way: Way,
+) -> Vec<Seen> {
+    let Programs { engine, one, three } = programs;
+    let runtime = ToolRuntime::builder().mode(Mode::Both).engine(engine).build().expect("builds");
     let body_runs = Arc::new(AtomicUsize::new(0));
     let scope = runtime.scope();
     let stage = Stage { scope: scope.clone(), body_runs: body_runs.clone() };
@@ -343,7 +364,7 @@ pub(crate) async fn observe(situation: &Situation, way: Way) -> Vec<Seen> {
         Way::Direct => CallInput::new("call", "subject", json!({})),
         Way::Nested => CallInput::new("call", "delegate", json!({})),
         Way::Program | Way::Parallel => {
-            let program = if way == Way::Program { "one" } else { "three" };
+            let program = if way == Way::Program { one } else { three };
             let description = "Calls the subject and catches";
             CallInput::new("call", RUN_CODE, json!({ "code": program, "description": description }))
         }
@@ -387,7 +408,9 @@ pub(crate) async fn page() -> String {
         "# Conformance matrix\n\n\
          One tool, every situation, four ways to call it: a model names it; a program awaits it; a program calls it\n\
          three times at once; the body of another tool calls it. Each cell says what the call came to, its code, and how\n\
-         often the tool's body ran; below it stands what a model reads. All columns of a row must agree: `crates/callgate-core/tests/it/conformance.rs`.\n\n\
+         often the tool's body ran; below it stands what a model reads. All columns of a row must agree: `crates/callgate-core/tests/it/conformance.rs`. The\n\
+         columns with programs also hold for TypeScript in this process, TypeScript in a worker and Python:\n\
+         `crates/callgate-engine/tests/it/conformance.rs`.\n\n\
          | situation | direct | from a program | in parallel from a program | nested in a tool |\n\
          |---|---|---|---|---|\n",
     );

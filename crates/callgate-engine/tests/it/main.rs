@@ -1,6 +1,8 @@
 //! Tests of the program engines, through their public interface.
 
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod failures;
 #[cfg(test)]
 mod hostile;

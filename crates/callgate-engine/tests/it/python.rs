@@ -8,4 +8,4 @@ mod lane;
 mod limit;
 mod preflight;
 mod program;
-mod support;
+pub(crate) mod support;
