@@ -217,6 +217,8 @@ struct Bodies {
     running: usize,
     /// Whether no further one may start.
     is_over: bool,
+    /// Whether nobody drives them any more.
+    is_given_up: bool,
     /// Those whose hook stopped polling them: the pipeline drives them to their end.
     unfinished: Vec<BoxFuture<'static, ()>>,
     waker: Option<Waker>,
@@ -226,14 +228,18 @@ struct Bodies {
 pub(crate) struct RunningBody(Call);
 
 impl RunningBody {
-    /// Hands the rest of the body to the pipeline.
+    /// Hands the rest of the body to the pipeline. If that is gone, the rest is dropped: nobody is left to drive it, and
+    /// it must not keep the call that keeps it.
     pub(crate) fn leave(self, rest: impl Future<Output = ()> + Send + 'static) {
         let call = self.0.clone();
+        let mut rest: Option<BoxFuture<'static, ()>> = Some(Box::pin(async move {
+            let _running = self;
+            rest.await;
+        }));
         call.0.change_bodies(|bodies| {
-            bodies.unfinished.push(Box::pin(async move {
-                let _running = self;
-                rest.await;
-            }));
+            if !bodies.is_given_up {
+                bodies.unfinished.extend(rest.take());
+            }
         });
     }
 }
@@ -271,6 +277,17 @@ impl Call {
         bodies.running += 1;
         drop(bodies);
         Some(RunningBody(self.clone()))
+    }
+
+    /// Lets no further body start, and drops what is left of those that nobody else drives.
+    pub(crate) fn give_up_bodies(&self) {
+        let unfinished = {
+            let mut bodies = self.0.bodies();
+            bodies.is_over = true;
+            bodies.is_given_up = true;
+            std::mem::take(&mut bodies.unfinished)
+        };
+        drop(unfinished);
     }
 
     /// Lets no further body start, and waits for those that run.

@@ -380,6 +380,7 @@ impl Drop for Run {
     /// No runtime was left to drive the call: one result is published all the same.
     fn drop(&mut self) {
         if self.is_started && !matches!(self.progress, Progress::Published) {
+            self.call.give_up_bodies();
             self.progress = Progress::Published;
             let cause = Cause::new(
                 Cause::DROPPED,

@@ -2,6 +2,7 @@
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use callgate_core::hooks::CallBudget;
@@ -300,4 +301,32 @@ async fn a_message_about_a_place_that_is_very_deep_is_short() {
     let text = runtime(tool).execute(input("1")).await.text();
     assert!(text.starts_with("Error: the output of `x` is invalid: value[0][0][0]"), "{text}");
     assert!(text.len() < 9_000 && text.ends_with(" more bytes)"), "{text}");
+}
+
+/// A body that nobody is left to drive is freed with its call.
+#[test]
+fn what_nobody_can_drive_to_its_end_is_freed() {
+    for hook in [false, true] {
+        let held = Arc::new(());
+        let holds = held.clone();
+        let output = Output::new(ValueSpec::json(), render::json);
+        let body = move |_, _| {
+            let held = holds.clone();
+            async move {
+                let value = pending::<Result<Json, ToolError>>().await;
+                drop(held);
+                value
+            }
+        };
+        let runtime = runtime(ToolDefinition::new("x", "Waits.", ParamSpec::new(), output, body));
+        if hook {
+            runtime.on_execute(async |_, mut next: Next<hook::Execute>| next.run().await);
+        }
+        let mut call = Box::pin(runtime.execute(input("1")));
+        // No runtime of tokio is there to take it over.
+        assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert_eq!(Arc::strong_count(&held), 3, "the tool, the body, and this");
+        drop(call);
+        assert_eq!(Arc::strong_count(&held), 2);
+    }
 }
