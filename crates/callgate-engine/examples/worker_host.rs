@@ -413,9 +413,14 @@ fn soak(kills: u32) {
     println!("seed {}", chance.0);
     // What is made once stays.
     bench.kill(0, &mut chance);
-    // A worker that was killed while it waited may not be gone when it is taken.
+    // A worker that was killed while it waited may not be gone when it is taken. Each run has an id of its own, for
+    // there is to be one result of each.
+    let again = AtomicUsize::new(0);
     let settle = |wanted| {
-        settled(2, wanted, || drop(block_on(bench.run("again", "return 1", &Signal::new()))))
+        settled(2, wanted, || {
+            let id = format!("again-{}", again.fetch_add(1, Ordering::Relaxed));
+            drop(block_on(bench.run(&id, "return 1", &Signal::new())));
+        })
     };
     let before = settle(None);
     for at in 0..kills {
