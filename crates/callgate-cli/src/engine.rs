@@ -41,6 +41,23 @@ pub(crate) struct EngineSettings {
     pub(crate) pool: Option<usize>,
 }
 
+/// A builder of an engine with the limits of these settings. Builders of all engines have the same names for them.
+macro_rules! limited {
+    ($settings:expr, $builder:expr) => {{
+        let mut builder = $builder;
+        if let Some(wall) = $settings.wall {
+            builder = builder.wall(wall);
+        }
+        if let Some(compute) = $settings.compute {
+            builder = builder.compute(compute);
+        }
+        if let Some(bytes) = $settings.memory {
+            builder = builder.memory(bytes);
+        }
+        builder
+    }};
+}
+
 impl EngineSettings {
     /// A limit on the command line bounds everything that takes time: the program may compute all the time, and the
     /// ceiling is what it hears of.
@@ -87,16 +104,7 @@ impl EngineSettings {
 
     #[cfg(target_os = "linux")]
     fn python(&self) -> Result<Watched, EngineError> {
-        let mut engine = Python::worker().unconfined(self.unconfined);
-        if let Some(wall) = self.wall {
-            engine = engine.wall(wall);
-        }
-        if let Some(compute) = self.compute {
-            engine = engine.compute(compute);
-        }
-        if let Some(bytes) = self.memory {
-            engine = engine.memory(bytes);
-        }
+        let mut engine = limited!(self, Python::worker().unconfined(self.unconfined));
         if let Some(children) = self.pool {
             engine = engine.pool(children);
         }
@@ -115,14 +123,11 @@ impl EngineSettings {
                 Err(Failure::failed("isolation", message.to_owned()))
             }
             Some(WantedIsolation::InProcess) => Ok((self.in_process()?, None)),
-            Some(WantedIsolation::Worker) => {
-                Ok((self.worker().map_err(|error| no_worker(&error))?, None))
-            }
-            None if self.require_confinement => {
-                Ok((self.worker().map_err(|error| no_worker(&error))?, None))
-            }
-            None => match self.worker() {
+            wanted => match self.worker() {
                 Ok(engine) => Ok((engine, None)),
+                Err(error) if wanted.is_some() || self.require_confinement => {
+                    Err(no_worker(&error))
+                }
                 Err(error) => {
                     let warning = format!("programs run in this process, not in a worker: {error}");
                     Ok((self.in_process()?, Some(warning)))
@@ -132,16 +137,8 @@ impl EngineSettings {
     }
 
     fn worker(&self) -> Result<Watched, EngineError> {
-        let mut engine = TypeScript::worker().require_confinement(self.require_confinement);
-        if let Some(wall) = self.wall {
-            engine = engine.wall(wall);
-        }
-        if let Some(compute) = self.compute {
-            engine = engine.compute(compute);
-        }
-        if let Some(bytes) = self.memory {
-            engine = engine.memory(bytes);
-        }
+        let builder = TypeScript::worker().require_confinement(self.require_confinement);
+        let mut engine = limited!(self, builder);
         if let Some(workers) = self.pool {
             engine = engine.pool(workers);
         }
@@ -149,17 +146,7 @@ impl EngineSettings {
     }
 
     fn in_process(&self) -> Result<Watched, Failure> {
-        let mut engine = TypeScript::in_process();
-        if let Some(wall) = self.wall {
-            engine = engine.wall(wall);
-        }
-        if let Some(compute) = self.compute {
-            engine = engine.compute(compute);
-        }
-        if let Some(bytes) = self.memory {
-            engine = engine.memory(bytes);
-        }
-        let built = engine.build();
+        let built = limited!(self, TypeScript::in_process()).build();
         built.map(Watched::new).map_err(|error| {
             Failure::failed("isolation", format!("no program can be run: {error}"))
         })

@@ -81,3 +81,46 @@ impl Limits {
         Ok(())
     }
 }
+
+/// The limits that the builders of all engines set, under the same names. The builder keeps them in `limits`.
+macro_rules! limit_setters {
+    () => {
+        /// How long a program may compute. Waiting for calls and timers is free. 60 seconds by
+        /// default.
+        pub fn compute(mut self, budget: Duration) -> Self {
+            self.limits.compute = budget;
+            self
+        }
+
+        /// How long a program may take from start to end, less the time it waited for people. 10
+        /// minutes by default, at most 2,147,483,647 milliseconds.
+        pub fn wall(mut self, ceiling: Duration) -> Self {
+            self.limits.wall = ceiling;
+            self
+        }
+
+        /// How many bytes a program may allocate. 512 MiB by default.
+        pub fn memory(mut self, bytes: usize) -> Self {
+            self.limits.memory = bytes;
+            self
+        }
+
+        /// How many bytes of JSON the logs and the returned value may have together. 64 MiB by
+        /// default, at least 4.
+        pub fn max_output_bytes(mut self, bytes: u64) -> Self {
+            self.limits.output = bytes;
+            self
+        }
+    };
+    (with stack) => {
+        limit_setters!();
+
+        /// How many bytes of stack the interpreter may use. 4 MiB by default, between 128 KiB and
+        /// 16 MiB.
+        pub fn stack(mut self, bytes: usize) -> Self {
+            self.limits.stack = bytes;
+            self
+        }
+    };
+}
+pub(crate) use limit_setters;

@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use futures_util::future::{self, BoxFuture};
 
 use crate::in_process::Threads;
-use crate::limits::Limits;
+use crate::limits::{Limits, limit_setters};
 use crate::names;
 use crate::preflight;
 
@@ -119,36 +119,7 @@ pub struct TypeScriptBuilder {
 }
 
 impl TypeScriptBuilder {
-    /// How long a program may compute. Waiting for calls and timers is free. 60 seconds by default.
-    pub fn compute(mut self, budget: Duration) -> Self {
-        self.limits.compute = budget;
-        self
-    }
-
-    /// How long a program may take from start to end, less the time it waited for people. 10 minutes by default, at
-    /// most 2,147,483,647 milliseconds.
-    pub fn wall(mut self, ceiling: Duration) -> Self {
-        self.limits.wall = ceiling;
-        self
-    }
-
-    /// How many bytes the interpreter may allocate. 512 MiB by default.
-    pub fn memory(mut self, bytes: usize) -> Self {
-        self.limits.memory = bytes;
-        self
-    }
-
-    /// How many bytes of stack the interpreter may use. 4 MiB by default, between 128 KiB and 16 MiB.
-    pub fn stack(mut self, bytes: usize) -> Self {
-        self.limits.stack = bytes;
-        self
-    }
-
-    /// How many bytes of JSON the logs and the returned value may have together. 64 MiB by default, at least 4.
-    pub fn max_output_bytes(mut self, bytes: u64) -> Self {
-        self.limits.output = bytes;
-        self
-    }
+    limit_setters!(with stack);
 
     /// The engine.
     ///

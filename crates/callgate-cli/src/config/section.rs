@@ -45,11 +45,31 @@ impl<'t> Reader<'t> {
         self.text.name()
     }
 
-    /// Reads a block whose members have these names. Others are reported and passed over.
+    /// Reads a block whose members have these names. Others are reported and passed over, but for those that could
+    /// lead to rules.
     pub(super) fn section(
         &mut self,
         setting: &Setting<'t>,
         known: &[&str],
+    ) -> Result<Section<'t>, Problem> {
+        self.read(setting, known, |name| !is_about_rules(name, known))
+    }
+
+    /// Reads a block of rules. A rule that is passed over protects nothing, so here what is unknown or repeated is not
+    /// passed over.
+    pub(super) fn rules(
+        &mut self,
+        setting: &Setting<'t>,
+        known: &[&str],
+    ) -> Result<Section<'t>, Problem> {
+        self.read(setting, known, |_| false)
+    }
+
+    fn read(
+        &mut self,
+        setting: &Setting<'t>,
+        known: &[&str],
+        may_be_passed_over: impl Fn(&str) -> bool,
     ) -> Result<Section<'t>, Problem> {
         let members: Vec<Member<'t>> = match setting.node.members() {
             Some(members) => members.collect(),
@@ -65,27 +85,13 @@ impl<'t> Reader<'t> {
             } else {
                 continue;
             };
-            if is_about_rules(member.name, known) {
+            if may_be_passed_over(member.name) {
+                self.warnings.push(problem);
+            } else {
                 return Err(problem);
             }
-            self.warnings.push(problem);
         }
         Ok(Section { path: setting.path.clone(), members })
-    }
-
-    /// Reads a block of rules. A rule that is passed over protects nothing, so here what is unknown or repeated is not
-    /// passed over.
-    pub(super) fn rules(
-        &mut self,
-        setting: &Setting<'t>,
-        known: &[&str],
-    ) -> Result<Section<'t>, Problem> {
-        let before = self.warnings.len();
-        let section = self.section(setting, known)?;
-        if self.warnings.len() > before {
-            return Err(self.warnings.swap_remove(before));
-        }
-        Ok(section)
     }
 
     /// A problem on one line, with its place.

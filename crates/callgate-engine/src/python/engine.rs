@@ -17,10 +17,10 @@ use super::Python;
 use super::check;
 use super::interpreter::Interpreter;
 use super::nursery::{Nursery, Setup};
-use crate::limits::Limits;
+use crate::limits::{Limits, limit_setters};
 use crate::names;
 use crate::worker::confinement::Confinement;
-use crate::worker::engine::greet;
+use crate::worker::engine::open;
 use crate::worker::run::{self, Task};
 
 /// Children that wait for a program, unless [`PythonBuilder::pool`] says otherwise.
@@ -60,31 +60,7 @@ pub struct PythonBuilder {
 }
 
 impl PythonBuilder {
-    /// How long a program may compute. Waiting for calls and timers is free. 60 seconds by default.
-    pub fn compute(mut self, budget: Duration) -> Self {
-        self.limits.compute = budget;
-        self
-    }
-
-    /// How long a program may take from start to end, less the time it waited for people. 10
-    /// minutes by default, at most 2,147,483,647 milliseconds.
-    pub fn wall(mut self, ceiling: Duration) -> Self {
-        self.limits.wall = ceiling;
-        self
-    }
-
-    /// How many bytes a program may allocate. 512 MiB by default.
-    pub fn memory(mut self, bytes: usize) -> Self {
-        self.limits.memory = bytes;
-        self
-    }
-
-    /// How many bytes of JSON the logs and the returned value may have together. 64 MiB by
-    /// default, at least 4.
-    pub fn max_output_bytes(mut self, bytes: u64) -> Self {
-        self.limits.output = bytes;
-        self
-    }
+    limit_setters!();
 
     /// How many children wait for the next program of a session: 2 by default. With 0 a program
     /// waits until one is forked, which takes some milliseconds.
@@ -127,15 +103,8 @@ impl PythonBuilder {
             pool: self.pool,
         });
         let pool = setup.pool();
-        let (worker, confinement) = greet(pool.start_and_wait()?)?;
+        let confinement = open(&pool, setup.is_confined.then_some("Python programs"))?;
         let level = confinement.isolation();
-        if setup.is_confined && level < Isolation::WorkerConfined {
-            return Err(EngineError::new(format!(
-                "Python programs must be confined, and here they are only: {confinement}"
-            )));
-        }
-        pool.add(worker);
-        pool.refill();
         let nursery = Nursery::new(setup, pool);
         Ok(PythonEngine { nursery, level, confinement, session: None })
     }

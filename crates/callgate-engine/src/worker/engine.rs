@@ -23,7 +23,7 @@ use super::pool::{Launch, Pool, RUNS, Worker};
 use super::process::{Process, this_program};
 use super::run::{self, Task};
 use super::{ARGUMENT, IS_PREPARED};
-use crate::limits::Limits;
+use crate::limits::{Limits, limit_setters};
 use crate::names;
 use crate::preflight;
 use crate::typescript::TypeScript;
@@ -71,37 +71,7 @@ pub struct WorkerBuilder {
 }
 
 impl WorkerBuilder {
-    /// How long a program may compute. Waiting for calls and timers is free. 60 seconds by default.
-    pub fn compute(mut self, budget: Duration) -> Self {
-        self.limits.compute = budget;
-        self
-    }
-
-    /// How long a program may take from start to end, less the time it waited for people. 10
-    /// minutes by default, at most 2,147,483,647 milliseconds.
-    pub fn wall(mut self, ceiling: Duration) -> Self {
-        self.limits.wall = ceiling;
-        self
-    }
-
-    /// How many bytes the interpreter may allocate. 512 MiB by default.
-    pub fn memory(mut self, bytes: usize) -> Self {
-        self.limits.memory = bytes;
-        self
-    }
-
-    /// How many bytes of stack the interpreter may use. 4 MiB by default, at most 16 MiB.
-    pub fn stack(mut self, bytes: usize) -> Self {
-        self.limits.stack = bytes;
-        self
-    }
-
-    /// How many bytes of JSON the logs and the returned value may have together. 64 MiB by
-    /// default, at least 4.
-    pub fn max_output_bytes(mut self, bytes: u64) -> Self {
-        self.limits.output = bytes;
-        self
-    }
+    limit_setters!(with stack);
 
     /// How many workers wait for the next program: so many that no session had, and so many that
     /// sessions left. 2 by default; one more is started whenever one is missing. With 0 a program
@@ -140,15 +110,8 @@ impl WorkerBuilder {
         self.limits.check()?;
         let executable = self.find_executable()?;
         let pool = Pool::new(Box::new(Launcher::new(executable, &self.limits)), self.pool);
-        let (worker, confinement) = greet(pool.start_and_wait()?)?;
+        let confinement = open(&pool, self.require_confinement.then_some("workers"))?;
         let level = confinement.isolation();
-        if self.require_confinement && level < Isolation::WorkerConfined {
-            return Err(EngineError::new(format!(
-                "workers must be confined, and here they are only: {confinement}"
-            )));
-        }
-        pool.add(worker);
-        pool.refill();
         Ok(WorkerEngine { pool, limits: self.limits, level, confinement, session: None })
     }
 
@@ -280,6 +243,23 @@ impl Launch for Launcher {
             runs: 0,
         })
     }
+}
+
+/// Starts the first worker of a pool and has the others started; how it is confined. `required` names those who must be
+/// confined, if they must.
+pub(crate) fn open(pool: &Arc<Pool>, required: Option<&str>) -> Result<Confinement, EngineError> {
+    let (worker, confinement) = greet(pool.start_and_wait()?)?;
+    match required {
+        Some(who) if confinement.isolation() < Isolation::WorkerConfined => {
+            return Err(EngineError::new(format!(
+                "{who} must be confined, and here they are only: {confinement}"
+            )));
+        }
+        _ => {}
+    }
+    pool.add(worker);
+    pool.refill();
+    Ok(confinement)
 }
 
 /// Waits until a new worker has said how it is confined.
